@@ -39,7 +39,8 @@ function formatReport({ interfaces, models, tools }: ServiceReport): string[] {
     return `${name.padEnd(width)}  ${status}`;
   });
   const modelRows = models.map(
-    ({ model, state, reason }) => `${model.padEnd(width)}  ${state}${reason ? `: ${reason}` : ''}`,
+    ({ model, state, reason, warning }) =>
+      `${model.padEnd(width)}  ${state}${reason ? `: ${reason}` : ''}${warning ? ` (${warning})` : ''}`,
   );
   const toolRows = tools.map(
     ({ tool, state, detail, reason }) =>

@@ -63,6 +63,7 @@ async function createScenario(
         weights,
         hub: addFolderIndex(createHubIndex({ hubUrl, fetch }), [extra]),
         queryServers: async (entry) => ({ entry, isContextKnown: !entry.isContextGuessed }),
+        detectToolCalls: async () => undefined,
         served: { contextTokens: 1_000, sequences: 1 },
         runtimes: { locate: async () => undefined },
         addToConfig: async (_section, name, value) => added.push([name, value]),

@@ -1,5 +1,6 @@
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import type { MachineResources, ServedContext } from '../catalogue/recommend.ts';
+import type { Abilities } from '../core/abilities.ts';
 import type { HubIndex } from '../weights/hub-index.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
 import type { QueriedEntry } from '../service/query-servers.ts';
@@ -12,6 +13,8 @@ export interface ModelsCommandContext {
   readonly hub: HubIndex;
   /** Asks the servers of an entry for what its record leaves open. */
   queryServers(entry: ModelEntry): Promise<QueriedEntry>;
+  /** Detects how a local model writes tool calls, by its file. Undefined when something else parses them. */
+  detectToolCalls(entry: ModelEntry, modelFile: string | undefined): Promise<Abilities['toolCalls']>;
   /** Context that the configuration serves. */
   readonly served: ServedContext;
   /** Runtimes of weights that consist of a folder. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCatalogue } from '../catalogue/catalogue.ts';
 import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import type { Abilities } from '../core/abilities.ts';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
@@ -36,6 +37,7 @@ interface RunOptions {
   readonly hasEngine?: boolean;
   readonly verified?: 'announced' | 'none' | 'catalogue';
   readonly queryServers?: (entry: ModelEntry) => Promise<QueriedEntry>;
+  readonly toolCalls?: Abilities['toolCalls'];
 }
 
 /** Runs the command with a store that contains only the small weights. */
@@ -46,6 +48,7 @@ async function run(
     hasEngine = true,
     verified = 'announced',
     queryServers = async (entry) => ({ entry, isContextKnown: !entry.isContextGuessed }),
+    toolCalls,
   }: RunOptions = {},
 ): Promise<Ran> {
   let output = '';
@@ -75,6 +78,7 @@ async function run(
       weights,
       hub: createHubIndex({ hubUrl: undefined, fetch }),
       queryServers,
+      detectToolCalls: async (_, modelFile) => (modelFile === path ? toolCalls : undefined),
       served: { contextTokens: 8_192, sequences: 4 },
       runtimes: { locate: async () => (hasEngine ? '/engines/speech' : undefined) },
       addToConfig: async (...all) => added.push(all),
@@ -143,6 +147,15 @@ test('show prints the context that the servers report, and says where it is unkn
   const { output } = await run(['show', 'remote'], { queryServers });
   assert.match(output, /^context +200000 tokens$/m);
   assert.match(output, /^problem +one of two is silent$/m);
+});
+
+test('show prints how a model writes tool calls', async () => {
+  const show = async (toolCalls?: Abilities['toolCalls']) => (await run(['show', 'svc-plus'], { toolCalls })).output;
+  assert.match(await show('native'), /^tool calls +in the format of the chat template$/m);
+  assert.match(await show('described'), /^tool calls +in a format that Parley describes/m);
+  assert.match(await show('unknown'), /^tool calls +may arrive as text: .*tools\(unknown_format\)/m);
+  assert.match(await show('unknown'), /^abilities +tools, logprobs, fillInTheMiddle, thinking \(prompted\)$/m);
+  assert.doesNotMatch(await show(), /^tool calls/m);
 });
 
 test('pull accepts models and weights, downloads each file once and prints the paths', async () => {

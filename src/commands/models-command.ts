@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { getWeightsId, type ModelEntry } from '../catalogue/model.ts';
+import type { Abilities } from '../core/abilities.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
 import { createAddCommand } from './add-command.ts';
 import { describeRunner, describeWeights, type WeightsDescription } from './describe-weights.ts';
@@ -75,7 +77,7 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
     .argument('<model>', 'name or alias, or weights')
     .option('--json', 'print one JSON object')
     .action(async (name: string, { json }: JsonOption, command: Command) => {
-      const { catalogue, weights: store, queryServers } = await open(command.optsWithGlobals());
+      const { catalogue, weights: store, queryServers, detectToolCalls } = await open(command.optsWithGlobals());
       const found = catalogue.find(name);
       // Weights of this name are meant rather than the model of an alias that matches.
       if (!found || (found.name !== name && hasWeightsName(name, catalogue))) {
@@ -89,11 +91,14 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
         if (found) lines.push(['requests', `for ${name} run ${found.name} (an alias)`]);
         return void stdout.write(formatTable(lines));
       }
-      const { entry, isContextKnown, problem } = await queryServers(found);
-      const file = getWeightsId(entry);
+      const { entry: queried, isContextKnown, problem } = await queryServers(found);
+      const file = getWeightsId(queried);
       const weights = file === undefined ? undefined : await describeWeights(catalogue.weights(file), store);
+      const toolCalls = queried.abilities.toolCalls ?? (await detectToolCalls(queried, weights?.path ?? undefined));
+      const entry = { ...queried, abilities: { ...queried.abilities, ...omitNullish({ toolCalls }) } };
       if (json) return void stdout.write(formatJsonLine({ ...encodeEntry(entry), weights: weights ?? null }));
-      const abilities = Object.entries(entry.abilities).filter(([, value]) => value !== false);
+      const { toolCalls: _, ...others } = entry.abilities;
+      const abilities = Object.entries(others).filter(([, value]) => value !== false);
       const lines: [string, string][] = [
         ['model', entry.name === name ? name : `${entry.name} (alias ${name})`],
         ['description', entry.description],
@@ -106,11 +111,19 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
           abilities.map(([ability, value]) => (value === true ? ability : `${ability} (${value})`)).join(', '),
         ],
       ];
+      if (toolCalls && entry.abilities.tools) lines.push(['tool calls', TOOL_CALLS[toolCalls]]);
       if (problem !== undefined) lines.push(['problem', problem]);
       if (weights) lines.push(...listWeightsLines(weights));
       stdout.write(formatTable(lines));
     });
 }
+
+const TOOL_CALLS: Record<NonNullable<Abilities['toolCalls']>, string> = {
+  native: 'in the format of the chat template',
+  described: 'in a format that Parley describes: the chat template has no tools',
+  unknown:
+    'may arrive as text: the chat template writes them in a format that Parley cannot read (x-parley-ignored: tools(unknown_format))',
+};
 
 function listWeightsLines(weights: WeightsDescription): [label: string, value: string][] {
   const { licence, path, sources, sha256, verified } = weights;

@@ -15,6 +15,7 @@ import {
   openHubIndex,
   SILENT_LOG,
 } from '../service/open-components.ts';
+import { detectToolCallsOfFile } from '../service/detect-loaded-model-info.ts';
 import { queryServers } from '../service/query-servers.ts';
 import type { CommandCapability } from './command-capability.ts';
 import { createConfigCommand } from './config-command.ts';
@@ -87,6 +88,7 @@ export function createProgram(
           catalogue: await openCatalogue(config),
           weights: openWeights(config, env),
           hub: openHubIndex(config),
+          detectToolCalls: detectToolCallsOfFile,
           queryServers: (entry) => queryServers(entry, { environment: env, log: SILENT_LOG }),
           served: getServedContext(config.engine),
           runtimes: openRuntimes(config, env),

@@ -5,6 +5,12 @@ export interface Abilities {
    */
   readonly thinking?: 'native' | 'prompted' | false;
   readonly tools?: boolean;
+  /**
+   * How a model writes tool calls whose answers Parley parses. `native`: as its template writes them. `described`: its
+   * template has no tools, so Parley describes them and a format of its own. `unknown`: its template writes them in a
+   * format that Parley cannot read, so calls may arrive as text.
+   */
+  readonly toolCalls?: 'native' | 'described' | 'unknown';
   readonly vision?: boolean;
   readonly audio?: boolean;
   readonly logprobs?: boolean;

@@ -266,3 +266,31 @@ describe('planRequest with tools and output formats', () => {
     assert.deepEqual([text, calls, reason], ['Sunny.', [], 'stop']);
   });
 });
+
+describe('planRequest with tools and an unknown call format', () => {
+  const template = '{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}';
+
+  it('describes the tools, and reports that calls may arrive as text', async () => {
+    const plan = await createTestPlan({ toolUse: toolUse() }, { template });
+    assert.deepEqual(plan.ignored, ['tools(unknown_format)']);
+    assert.match(getPromptText(plan), /You can call functions/);
+    assert.deepEqual((await createTestPlan({}, { template })).ignored, []);
+  });
+
+  it('reports nothing where the template has no tools, or writes calls', async () => {
+    const plain = '{% for m in messages %}{{ m.content }}{% endfor %}';
+    assert.deepEqual((await createTestPlan({ toolUse: toolUse() }, { template: plain })).ignored, []);
+  });
+
+  it('constrains a required call by a grammar, and rejects it on an engine without grammars', async () => {
+    for (const choice of ['required', { name: 'f' }] as const) {
+      const plan = await createTestPlan({ toolUse: toolUse({ choice }) }, { template });
+      assert.deepEqual(plan.ignored, ['tools(unknown_format)']);
+      assert.ok(plan.engineRequest.phases[0]?.grammar);
+      await assert.rejects(
+        createTestPlan({ toolUse: toolUse({ choice }) }, { template, capabilities: { grammar: false } }),
+        { kind: 'unsupported', param: 'tool_choice', message: /does not know.*Send tool_choice "auto"/ },
+      );
+    }
+  });
+});

@@ -4,7 +4,7 @@ import type { FillInTheMiddle } from '../core/fill-in-the-middle.ts';
 import { TOOL_NAME_TOKENS_MAX } from './limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
-import type { GenerationRequest } from '../core/request.ts';
+import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { addOutputChecks, type CheckAnswer } from './output-checks.ts';
@@ -53,6 +53,9 @@ export async function planRequest(request: GenerationRequest, deps: PlanDeps): P
 
 /** Reports a thinking budget that was lowered, by the name in the chat interface. */
 const BUDGET_CLAMPED = 'thinking_budget(clamped)';
+
+/** Reports that calls may arrive as text, by the name in the chat interface. */
+const UNKNOWN_CALLS = 'tools(unknown_format)';
 
 /** Plans a request for a server that renders prompts and parses reasoning and calls itself. */
 function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: PlanDeps): GenerationPlan {
@@ -112,11 +115,13 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
     ? renderEarlierThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
   const hasCalls = toolUse !== undefined || deps.withdrawnTools !== undefined;
+  const { calls: support, found } = hasCalls
+    ? renderer.getToolSupport(deps.toolFormat)
+    : { calls: undefined, found: undefined };
   const thoughtFormat = renderer.findThoughtFormat(toolUse !== undefined);
   const isHarmony = thoughtFormat.open.includes('<|channel|>analysis');
-  const format = isHarmony
-    ? HARMONY_CALLS
-    : (hasCalls && renderer.findToolFormat(deps.toolFormat)) || TOOL_FORMATS.hermes;
+  if (toolUse && support === 'unknown' && !isHarmony) checkCanConstrain(toolUse, deps);
+  const format = isHarmony ? HARMONY_CALLS : (found?.format ?? TOOL_FORMATS.hermes);
   const toolPlan =
     deps.withdrawnTools && !outputFormat
       ? { opening: [], preface: '', phases: createAnswerOnlyPhases(), markers: [] }
@@ -133,6 +138,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   const calls = { tools: toolUse?.tools ?? [], isParallel: toolUse?.isParallel ?? true };
   return {
     ignored: [
+      ...(toolUse && support === 'unknown' && !isHarmony ? [UNKNOWN_CALLS] : []),
       ...(dropsThoughts ? ['preserve_thinking'] : []),
       ...(thought.isIgnored ? ['thinking'] : []),
       ...(thought.isBudgetClamped ? [BUDGET_CLAMPED] : []),
@@ -202,6 +208,22 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
         { engine, phases: sentPhases, toolUse, outputFormat, checkAnswer: deps.checkAnswer, holdBatch },
       ),
   };
+}
+
+/**
+ * Rejects a required call of a model whose call format is unknown, unless a grammar constrains it.
+ * @throws ServiceError `unsupported`.
+ */
+function checkCanConstrain(
+  { choice }: ToolUseOptions,
+  { entry, engine: { capabilities } }: Pick<PlanDeps, 'entry' | 'engine'>,
+): void {
+  if (choice === 'auto' || (capabilities.grammar && capabilities.phases)) return;
+  throw new ServiceError(
+    'unsupported',
+    `Model ${entry.name} cannot be required to call a tool: its chat template writes calls in a format that Parley does not know, and its engine applies no grammar. Send tool_choice "auto", or use another model.`,
+    { param: 'tool_choice' },
+  );
 }
 
 /** An engine that supports grammars but no phases can still apply one grammar to the whole answer. */

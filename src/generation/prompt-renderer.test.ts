@@ -13,7 +13,10 @@ const MODEL: LoadedModel = {
 };
 
 /** A model whose template prints the messages; the mark in its source shows that it supports tools. */
-const SEEING: LoadedModel = { ...MODEL, chatTemplate: '{{ messages | tojson }}{# <tool_call> tools #}' };
+const SEEING: LoadedModel = {
+  ...MODEL,
+  chatTemplate: '{{ messages | tojson }}{% if tools %}{{ tools }}<tool_call>{% endif %}',
+};
 
 const createMessage = (role: Message['role'], text: string, more: Partial<Message> = {}): Message => ({
   role,
@@ -218,7 +221,7 @@ describe('tools in a prompt', () => {
       .join('');
     assert.match(text, /^<\|tool_list_start\|>\[\{"type": "function", "function": \{"name": "now"/);
     assert.match(text, /Let me see\.\n<\|tool_call_start\|>\[get_weather\(city="Ulm"\), now\(\)\]<\|tool_call_end\|>/);
-    assert.equal(renderer.findToolFormat(undefined)?.begin, '<|tool_call_start|>[');
+    assert.equal(renderer.getToolSupport(undefined).found?.format.begin, '<|tool_call_start|>[');
   });
 
   it("are given to firefunction's template in the variables that it reads", () => {
@@ -275,7 +278,7 @@ describe('earlier calls in a prompt', () => {
     renderText(messages, { model: { ...MODEL, chatTemplate } });
 
   it('have arguments as JSON text for templates that concatenate them with other text', () => {
-    const loop = '{# tools <tool_call> #}{% for call in messages[1].tool_calls %}';
+    const loop = '{% if tools %}{{ tools }}<tool_call>{% endif %}{% for call in messages[1].tool_calls %}';
     for (const [expression, expected] of [
       ["{{ 'a' + call['function']['arguments'] + 'b' }}", 'a{"city":"Ulm"}bab'],
       ["{{ 'a' + call.function.arguments }}", 'a{"city":"Ulm"}a'],
@@ -287,26 +290,32 @@ describe('earlier calls in a prompt', () => {
 
   it('have ids of nine letters or digits if the template requires it, the same for call and result', () => {
     const shown = prompt(
-      "{# tools <tool_call> #}{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id | length != 9 %}{{ raise_exception('ids') }}{% endif %}{{ c.id }} {% endfor %}{{ m.tool_call_id or '' }} {% endfor %}",
+      "{% if tools %}{{ tools }}<tool_call>{% endif %}{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id | length != 9 %}{{ raise_exception('ids') }}{% endif %}{{ c.id }} {% endfor %}{{ m.tool_call_id or '' }} {% endfor %}",
     );
     const [first, second, ...results] = shown.trim().split(/ +/);
     assert.ok([first, second].every((id) => /^[a-z0-9]{9}$/.test(id ?? '')));
     assert.deepEqual([results.length, results[0] === first, results[1] === second], [2, true, false], shown);
-    assert.match(prompt('{# tools <tool_call> #}{{ messages[1].tool_calls[0].id }}'), /^call_1$/);
+    assert.match(
+      prompt('{% if tools %}{{ tools }}<tool_call>{% endif %}{{ messages[1].tool_calls[0].id }}'),
+      /^call_1$/,
+    );
   });
 
   it('have no content if the template expects none', () => {
     const messages = [createMessage('assistant', '', { toolCalls: [createCall('now', '{}')] })];
     assert.equal(
-      prompt("{# tools <tool_call> #}{% if messages[0]['content'] is none %}none{% endif %}", messages),
+      prompt(
+        "{% if tools %}{{ tools }}<tool_call>{% endif %}{% if messages[0]['content'] is none %}none{% endif %}",
+        messages,
+      ),
       'none',
     );
-    assert.equal(prompt('{# tools <tool_call> #}[{{ messages[0].content }}]', messages), '[]');
+    assert.equal(prompt('{% if tools %}{{ tools }}<tool_call>{% endif %}[{{ messages[0].content }}]', messages), '[]');
   });
 
   it("are rendered as text in the template's format when the template fails on them", () => {
     const chatTemplate =
-      '{# tools [TOOL_CALLS] #}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' +
+      '{% if tools %}{{ tools }}[TOOL_CALLS]{% endif %}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' +
       '{% for key, value in c.function.arguments | items %}{{ key }}{% endfor %}{% endfor %}|{% endfor %}';
     const broken = [
       createMessage('assistant', '', { toolCalls: [createCall('now', '{"a":')] }),
@@ -317,9 +326,9 @@ describe('earlier calls in a prompt', () => {
       '[TOOL_CALLS][{"name": "now", "arguments": {"a":}]|<tool_response>\nnoon\n</tool_response>|',
     );
     const refusing =
-      "{# tools <tool_call> #}{% for m in messages %}{% if m.tool_calls %}{{ raise_exception('one at once') }}{% endif %}{{ m.content }}{% endfor %}";
+      "{% if tools %}{{ tools }}<tool_call>{% endif %}{% for m in messages %}{% if m.tool_calls %}{{ raise_exception('one at once') }}{% endif %}{{ m.content }}{% endfor %}";
     assert.match(prompt(refusing), /^Weather\?Let me see\.\n<tool_call>/);
-    assert.throws(() => prompt("{# tools <tool_call> #}{{ raise_exception('never') }}"), {
+    assert.throws(() => prompt("{% if tools %}{{ tools }}<tool_call>{% endif %}{{ raise_exception('never') }}"), {
       kind: 'invalid-request',
       message: /never/,
     });

@@ -16,8 +16,8 @@ import {
 import { deriveThoughtFormat } from './thoughts/derive-thought-format.ts';
 import { findThinkingVariables, THINKING_OFF, type SetThinkingVariables } from './thoughts/thinking-variables.ts';
 import { findPromptEnd, getEndText, type ThoughtFormat } from './thoughts/thought-format.ts';
-import { findToolFormat, type FoundFormat } from './tools/find-tool-format.ts';
-import type { ToolFormat, ToolFormatName } from './tools/tool-formats.ts';
+import { findToolSupport, type ToolSupport } from './tools/find-tool-format.ts';
+import type { ToolFormatName } from './tools/tool-formats.ts';
 import { toSegments } from './tools/plan-tools.ts';
 import {
   toTemplateTool,
@@ -33,10 +33,10 @@ import { CHATML_TEMPLATE } from '../core/chatml.ts';
 export interface PromptRenderer {
   render(messages: readonly Message[], style: PromptStyle): PromptSegment[];
   /**
-   * Returns the format in which the model writes calls. Undefined when Parley describes the tools and its own format.
+   * Returns how the model writes calls.
    * @param familyFormat Call format of the model's family, if it has one.
    */
-  findToolFormat(familyFormat: ToolFormatName | undefined): ToolFormat | undefined;
+  getToolSupport(familyFormat: ToolFormatName | undefined): ToolSupport;
   /** Returns how the model writes thoughts. @param hasTools Whether the request offers tools. */
   findThoughtFormat(hasTools: boolean): ThoughtFormat;
 }
@@ -59,7 +59,7 @@ interface ParsedTemplate {
   readonly specialTokens: readonly string[];
   readonly quirks: TemplateQuirks;
   /** Found when tools are first used, once for each family format. */
-  readonly getFormat: (familyFormat: ToolFormatName | undefined) => FoundFormat | undefined;
+  readonly getToolSupport: (familyFormat: ToolFormatName | undefined) => ToolSupport;
   /** Found when thoughts are first read or requested. */
   readonly getThoughtFormat: () => ThoughtFormat;
   readonly setThinkingVariables: SetThinkingVariables;
@@ -88,14 +88,14 @@ function createRenderer(model: LoadedModel): PromptRenderer {
       const template = getTemplate(style.tools !== undefined && style.tools.length > 0);
       return renderWithCacheMarks(messages, (marked) => render(template, marked, style));
     },
-    findToolFormat: (familyFormat) => getTemplate(true).getFormat(familyFormat)?.format,
+    getToolSupport: (familyFormat) => getTemplate(true).getToolSupport(familyFormat),
     findThoughtFormat: (hasTools) => getTemplate(hasTools).getThoughtFormat(),
   };
 }
 
 function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
   const template = withToolVariables(createChatTemplate({ ...model, source }), source);
-  const formats = new Map<ToolFormatName | undefined, FoundFormat | undefined>();
+  const supports = new Map<ToolFormatName | undefined, ToolSupport>();
   const renderText = (variables: Readonly<Record<string, unknown>>): string =>
     template
       .render(variables)
@@ -111,13 +111,12 @@ function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
     quirks: detectTemplateQuirks(source),
     getThoughtFormat,
     setThinkingVariables: (options) => getThinkingVariables()(options),
-    getFormat(familyFormat) {
-      if (!formats.has(familyFormat))
-        formats.set(
-          familyFormat,
-          findToolFormat({ ...model, source, render: renderText, familyFormat, thoughts: getThoughtFormat() }),
-        );
-      return formats.get(familyFormat);
+    getToolSupport(familyFormat) {
+      const support =
+        supports.get(familyFormat) ??
+        findToolSupport({ ...model, source, render: renderText, familyFormat, thoughts: getThoughtFormat() });
+      supports.set(familyFormat, support);
+      return support;
     },
   };
 }
@@ -195,7 +194,7 @@ function renderCalls(
   style: PromptStyle,
 ): PromptSegment[] {
   if (tools.length === 0 && !turns.some(isCallOrResult)) return renderText(ready, turns, style);
-  const found = ready.getFormat(style.toolFormat);
+  const { found } = ready.getToolSupport(style.toolFormat);
   if (found === undefined) {
     const plain = renderCallsAsText(turns);
     return renderText(ready, tools.length > 0 ? addToolInstructions(plain, tools) : plain, style);

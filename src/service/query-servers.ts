@@ -3,8 +3,8 @@ import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Log } from '../core/telemetry.ts';
 import { UPSTREAM_CONTEXT_TOKENS } from '../engines/limits.ts';
-import { detectModelInfo } from '../generation/check-abilities.ts';
 import { systemClock } from '../lib/clock.ts';
+import { detectLoadedModelInfo } from './detect-loaded-model-info.ts';
 import { createServerPool } from './server-engines.ts';
 
 /** An entry, completed with what the model's servers report. */
@@ -31,7 +31,7 @@ export async function queryServers(entry: ModelEntry, { environment, log }: Quer
     try {
       const loaded = await pool.loadModel();
       return {
-        entry: applyEngineModelInfo(entry, detectModelInfo(loaded, pool.capabilities)),
+        entry: applyEngineModelInfo(entry, detectLoadedModelInfo(entry, loaded, pool.capabilities)),
         isContextKnown: !entry.isContextGuessed || loaded.contextTokens !== UPSTREAM_CONTEXT_TOKENS,
         ...(loaded.unverified ? { problem: describeCause(loaded.unverified.reason) } : {}),
       };

@@ -69,6 +69,31 @@ test('reports an interface without its own path as on when a model has it', asyn
   assert.deepEqual(await getInterfaceState([translationModel], 'Deep research'), ['off', 'not served by this version']);
 });
 
+test('warns of a loaded model that writes tool calls in an unknown format', async () => {
+  const base = createRankingEntry({ type: 'weights', weights: 'w', family: 'f' });
+  const entries: ModelEntry[] = [
+    { ...base, name: 'unknown', abilities: { tools: true, toolCalls: 'unknown' } },
+    { ...base, name: 'native', abilities: { tools: true, toolCalls: 'native' } },
+    { ...base, name: 'without tools', abilities: { tools: false, toolCalls: 'unknown' } },
+  ];
+  const { models } = await buildServiceReport({
+    catalogue: { list: () => entries, find: () => undefined },
+    engines,
+    servedRoutes: [],
+    interfaces: ['rerank'],
+    regions: ['cn-beijing'],
+    clock: systemClock,
+    getToolReports: async () => [],
+    hasSearchContent: async () => true,
+  });
+  const warned = models.filter(({ warning }) => warning !== undefined);
+  assert.deepEqual(
+    warned.map(({ model }) => model),
+    ['unknown'],
+  );
+  assert.match(warned[0]?.warning ?? '', /calls may arrive as text/);
+});
+
 test('shares a running check, and generates at most one token in two seconds', async () => {
   let now = 0;
   let probes = 0;

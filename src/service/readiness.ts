@@ -19,6 +19,8 @@ export interface ModelReport {
   readonly model: string;
   readonly state: string;
   readonly reason?: string;
+  /** A limit of a working model that its callers should know. */
+  readonly warning?: string;
 }
 
 /** State of a server tool. `unproven`: its sandbox has not been verified yet. */
@@ -38,6 +40,9 @@ export interface ServiceReport {
 /** Note on what searches while there is nothing to search. */
 export const NOTHING_TO_SEARCH =
   'the index is empty: add documents with `parley index add FOLDER`, or a provider in search.providers';
+
+const UNKNOWN_CALLS_WARNING =
+  'its chat template writes tool calls in a format that Parley cannot read: calls may arrive as text';
 
 /** Reason for a model none of whose interfaces is served. */
 const UNSERVED_REASON = 'this version serves none of its interfaces';
@@ -73,7 +78,12 @@ export async function buildServiceReport({
       const isServed = getEffectiveInterfaces(entry).some((each) => interfaces.includes(each));
       if (entry.runner.type !== 'none' && !isServed)
         return { model: entry.name, state: 'off', reason: UNSERVED_REASON };
-      return { model: entry.name, ...(await engines.getState(entry)) };
+      const { tools, toolCalls } = entry.abilities;
+      return {
+        model: entry.name,
+        ...(await engines.getState(entry)),
+        ...(tools && toolCalls === 'unknown' ? { warning: UNKNOWN_CALLS_WARNING } : {}),
+      };
     }),
   );
   const explainMissing = (needed: ModelInterface): string | undefined =>

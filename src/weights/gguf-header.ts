@@ -78,8 +78,9 @@ const NAME_BYTES_MAX = 63;
 const KEY_BYTES_MAX = 1024;
 const ALIGNMENT_DEFAULT = 32;
 
-/** Bytes of a text, and numbers of an array, that are kept. */
+/** Bytes of a text, and numbers of an array, that are kept. Chat templates have up to some 30 KB. */
 const KEPT_TEXT_BYTES_MAX = 1024;
+const KEPT_TEMPLATE_BYTES_MAX = 256 * 1024;
 const KEPT_NUMBERS_MAX = 4096;
 
 /** Bytes that are read at once. */
@@ -119,7 +120,7 @@ async function readCounts(reader: HeaderReader) {
 async function readMetadata(reader: HeaderReader, count: number): Promise<ReadonlyMap<string, GgufMetadataValue>> {
   const metadata = new Map<string, GgufMetadataValue>();
   for (let index = 0; index < count; index++) {
-    const key = await reader.readString(`metadata key ${index}`, KEY_BYTES_MAX);
+    const key = await reader.readString(`metadata key ${index}`, { bytesMax: KEY_BYTES_MAX });
     if (key === '') throw new GgufError(`metadata key ${index} is empty`);
     if (metadata.has(key)) throw new GgufError(`the metadata key ${formatName(key)} occurs twice`);
     await reader.load(4);
@@ -129,7 +130,10 @@ async function readMetadata(reader: HeaderReader, count: number): Promise<Readon
 }
 
 async function readValue(reader: HeaderReader, key: string, type: number): Promise<GgufMetadataValue> {
-  if (type === TYPE.string) return { type, value: await reader.readString(`metadata ${formatName(key)}`) };
+  if (type === TYPE.string) {
+    const keptBytesMax = key.startsWith('tokenizer.chat_template') ? KEPT_TEMPLATE_BYTES_MAX : KEPT_TEXT_BYTES_MAX;
+    return { type, value: await reader.readString(`metadata ${formatName(key)}`, { keptBytesMax }) };
+  }
   if (type === TYPE.array) return await readArray(reader, key);
   const sizeBytes = getFixedBytes(type, key);
   await reader.load(sizeBytes);
@@ -199,7 +203,7 @@ async function checkTensors(reader: HeaderReader, count: number, alignment: numb
   let nextOffset: number | undefined = 0;
   let dataBytes = 0;
   for (let index = 0; index < count; index++) {
-    const name = await reader.readString(`name of tensor ${index}`, NAME_BYTES_MAX);
+    const name = await reader.readString(`name of tensor ${index}`, { bytesMax: NAME_BYTES_MAX });
     const label = `the tensor ${formatName(name)}`;
     if (names.has(name)) throw new GgufError(`${label} occurs twice`);
     names.add(name);
@@ -291,10 +295,13 @@ class HeaderReader {
   }
 
   /** Reads a text after its length. Returns only its beginning if it is long. */
-  async readString(what: string, bytesMax = GGUF_HEADER_BYTES_MAX): Promise<string> {
+  async readString(
+    what: string,
+    { bytesMax = GGUF_HEADER_BYTES_MAX, keptBytesMax = KEPT_TEXT_BYTES_MAX } = {},
+  ): Promise<string> {
     await this.load(8);
     const bytes = this.readCount(`length of the ${what}`, bytesMax);
-    const keptBytes = Math.min(bytes, KEPT_TEXT_BYTES_MAX);
+    const keptBytes = Math.min(bytes, keptBytesMax);
     await this.load(keptBytes);
     const text = this.readText(keptBytes);
     this.skip(bytes - keptBytes);

@@ -52,6 +52,26 @@ export function deriveToolFormat(render: RenderMessages, options: DeriveFormatOp
   return undefined;
 }
 
+/** Returns the form of messages in which the template writes calls in the format; undefined if it writes them otherwise. */
+export const findForm = (
+  render: RenderMessages,
+  format: ToolFormat,
+  thoughts: ThoughtFormat,
+): MessageForm | undefined => MESSAGE_FORMS.find((form) => parsesBack(format, createProbe(render, form, thoughts, () => undefined)));
+
+/** Whether the template describes tools to the model. A template that fails only when there are tools does not. */
+export function showsTools(render: RenderMessages): boolean {
+  const tryRender = (tools: object): string | undefined => {
+    try {
+      return render({ messages: [USER], ...tools, add_generation_prompt: true });
+    } catch {
+      return undefined;
+    }
+  };
+  const text = tryRender({ tools: TOOLS });
+  return text === undefined ? tryRender({}) === undefined : text.includes(FIRST.name);
+}
+
 const MESSAGE_FORMS: readonly MessageForm[] = [false, true].flatMap((idNamesTool) =>
   [false, true].flatMap((argumentsAsText) =>
     [false, true].map((emptyAsNull) => ({ idNamesTool, argumentsAsText, emptyAsNull })),

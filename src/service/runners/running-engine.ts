@@ -1,8 +1,9 @@
+import { applyEngineModelInfo } from '../../catalogue/engine-model-info.ts';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import type { ManagedEngine } from '../../engines/engine-registry.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
-import { detectModelInfo } from '../../generation/check-abilities.ts';
+import { detectLoadedModelInfo } from '../detect-loaded-model-info.ts';
 import type { RunnerDeps, RunningEngine } from './runner.ts';
 
 /** Joins an engine with the parts that it offers and the process that runs it. */
@@ -25,14 +26,23 @@ export const createRunningTextEngine = (engine: TextEngine, supervised?: Supervi
     supervised,
   });
 
-/** Adds what the engine reports about its model to the catalogue; an engine without such a report is no failure. */
+/**
+ * Adds what the engine reports about its model to the catalogue, and logs what callers should know; an engine without
+ * such a report is no failure.
+ */
 export function recordModelInfo(
   entry: ModelEntry,
   engine: TextEngine,
-  { catalogue }: Pick<RunnerDeps, 'catalogue'>,
+  { catalogue, log }: Pick<RunnerDeps, 'catalogue' | 'log'>,
 ): void {
   engine.loadModel().then(
-    (model) => catalogue.applyModelInfo(entry.name, detectModelInfo(model, engine.capabilities)),
+    (model) => {
+      const info = detectLoadedModelInfo(entry, model, engine.capabilities);
+      catalogue.applyModelInfo(entry.name, info);
+      const { tools, toolCalls } = applyEngineModelInfo(entry, info).abilities;
+      if (tools && toolCalls === 'unknown')
+        log.warn('tool call format of chat template unknown; calls may arrive as text', { model: entry.name });
+    },
     () => undefined,
   );
 }
