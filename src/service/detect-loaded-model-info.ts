@@ -6,6 +6,7 @@ import type { LoadedModel, TextEngine } from '../engines/engine.ts';
 import { readChatTemplates } from '../engines/llama/read-chat-templates.ts';
 import { detectModelInfo } from '../generation/check-abilities.ts';
 import { detectToolCalls } from '../generation/detect-tool-calls.ts';
+import { createPromptRenderer } from '../generation/prompt-renderer.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { readTemplateMetadata } from '../weights/read-template-metadata.ts';
 import { findTemplateFile, readTemplateFile } from './chat-template-file.ts';
@@ -16,8 +17,10 @@ export function detectLoadedModelInfo(
   model: LoadedModel,
   capabilities: TextEngine['capabilities'],
 ): EngineModelInfo {
-  const { contextTokens, abilities } = detectModelInfo(model, capabilities);
-  const toolCalls = detectToolCalls(model, capabilities, getFamily(getFamilyName(entry)).toolFormat);
+  const getRenderer = createPromptRenderer();
+  const { contextTokens, abilities } = detectModelInfo(model, capabilities, getRenderer);
+  const { toolFormat } = getFamily(getFamilyName(entry));
+  const toolCalls = detectToolCalls(model, capabilities, toolFormat, getRenderer);
   return { contextTokens, abilities: { ...abilities, ...omitNullish({ toolCalls }) } };
 }
 
