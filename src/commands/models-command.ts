@@ -105,7 +105,7 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
         ['runner', describeRunner(entry.runner)],
         ['interfaces', entry.interfaces.join(', ')],
         ['regions', entry.regions?.join(', ') ?? 'all'],
-        ['context', isContextKnown ? `${entry.contextTokens} tokens` : 'unknown: the server does not report it'],
+        ['context', isContextKnown ? `${entry.contextTokens} tokens` : describeUnknownContext(entry)],
         [
           'abilities',
           abilities.map(([ability, value]) => (value === true ? ability : `${ability} (${value})`)).join(', '),
@@ -117,6 +117,11 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
       stdout.write(formatTable(lines));
     });
 }
+
+const describeUnknownContext = ({ runner }: ModelEntry): string =>
+  runner.type === 'program'
+    ? 'chosen by the program when it starts, by model and memory'
+    : 'unknown: the server does not report it';
 
 const TOOL_CALLS: Record<NonNullable<Abilities['toolCalls']>, string> = {
   native: 'in the format of the chat template',

@@ -21,10 +21,11 @@ interface QueryDeps {
   readonly log: Log;
 }
 
-/** Asks the servers of an entry with `url` for context and abilities. Other entries stay as they are. */
+/** Asks the servers of an entry with `url` for context and abilities. Other entries stay as they are: nothing runs yet. */
 export async function queryServers(entry: ModelEntry, { environment, log }: QueryDeps): Promise<QueriedEntry> {
   const { runner } = entry;
-  if (runner.type !== 'upstream') return { entry, isContextKnown: true };
+  if (runner.type !== 'upstream')
+    return { entry, isContextKnown: runner.type !== 'program' || !entry.isContextGuessed };
   const deps = { environment, log, clock: systemClock, workspaceShare: 1, onToken: () => undefined };
   try {
     const pool = await createServerPool(entry, runner, deps);

@@ -125,7 +125,8 @@ export interface ProgramPlan {
   /** Projector file with which llama-server reads images. */
   readonly projectorFile?: string | undefined;
   readonly startMs?: number | undefined;
-  readonly contextTokens: number;
+  /** Absent: the program chooses, and reports what it chose. */
+  readonly contextTokens?: number | undefined;
   readonly remote: RemoteOptions;
 }
 
@@ -142,12 +143,13 @@ export function planProgram(
   { program, remote }: Extract<ModelEntry['runner'], { readonly type: 'program' }>,
   modelFile: string | undefined,
 ): ProgramPlan {
-  const { contextTokens } = entry;
   const chatTemplate = remote.input === 'prompt' ? findTemplateFile(entry, modelFile) : undefined;
   const [firstWord = '', ...otherWords] = [program.command].flat();
   // A single word that is no preset is a program that takes its settings from `args`.
   const command =
     typeof program.command === 'string' && isPreset(firstWord) ? firstWord : ([firstWord, ...otherWords] as const);
+  // A command of the operator may contain `{context}`.
+  const contextTokens = entry.isContextGuessed && typeof command === 'string' ? undefined : entry.contextTokens;
   return {
     ...program,
     command,

@@ -24,6 +24,16 @@ describe('buildCommandLine', () => {
     assert.deepEqual(line.environment, { LLAMA_API_KEY: 'secret-key' });
   });
 
+  it('leaves the context to the program where none is stated', () => {
+    const { contextTokens: _, ...settings } = SETTINGS;
+    const getArguments = (form: Parameters<typeof buildCommandLine>[0]): string =>
+      buildCommandLine(form, settings, PARAMETERS).args.join(' ');
+    assert.doesNotMatch(getArguments('llama-server'), /--ctx-size|undefined/);
+    assert.match(getArguments('vllm'), /--max-model-len auto --max-num-seqs 4/);
+    assert.doesNotMatch(getArguments('sglang'), /--context-length|undefined/);
+    assert.equal(getArguments(['serve', '--context', '{context}']), '--context {context}');
+  });
+
   it('gives llama-server the projector with which it reads images', () => {
     const { args } = buildCommandLine(
       'llama-server',

@@ -11,8 +11,8 @@ export interface ProgramSettings {
   readonly projectorFile?: string | undefined;
   /** Model name in requests. */
   readonly servedName: string;
-  /** Tokens of prompt and answer of one sequence together. */
-  readonly contextTokens: number;
+  /** Tokens of prompt and answer of one sequence together. Absent: what the program chooses by model and memory. */
+  readonly contextTokens?: number | undefined;
   /** Number of sequences that the program generates in parallel. */
   readonly sequences: number;
   readonly threads: number;
@@ -85,7 +85,8 @@ function buildLlamaServerLine(settings: ProgramSettings, { host, port, apiKey }:
       settings.projectorFile === undefined ? [] : ['--mmproj', settings.projectorFile],
       ['--host', host, '--port', `${port}`],
       // llama-server divides this context among all its slots.
-      ['--ctx-size', `${settings.contextTokens * settings.sequences}`, '--parallel', `${settings.sequences}`],
+      settings.contextTokens === undefined ? [] : ['--ctx-size', `${settings.contextTokens * settings.sequences}`],
+      ['--parallel', `${settings.sequences}`],
       ['--threads', `${settings.threads}`],
       settings.gpu === false ? ['--n-gpu-layers', '0'] : [],
       '--jinja',
@@ -104,7 +105,8 @@ function buildVllmLine(settings: ProgramSettings, { host, port, apiKey }: Launch
     args: [
       ['serve', settings.model, '--served-model-name', settings.servedName],
       ['--host', host, '--port', `${port}`],
-      ['--max-model-len', `${settings.contextTokens}`, '--max-num-seqs', `${settings.sequences}`],
+      // `auto`: the model's own length, or what fits into the memory (since v0.14).
+      ['--max-model-len', `${settings.contextTokens ?? 'auto'}`, '--max-num-seqs', `${settings.sequences}`],
       // Reports cached tokens in the usage, and the template and special tokens that Parley needs to render prompts.
       ['--enable-prompt-tokens-details', '--enable-tokenizer-info-endpoint'],
       settings.extraArguments ?? [],
@@ -122,7 +124,8 @@ function buildSglangLine(settings: ProgramSettings, { host, port, apiKey, folder
       ['-m', 'sglang.launch_server', '--config', `${folder}/${file}`],
       ['--model-path', settings.model, '--served-model-name', settings.servedName],
       ['--host', host, '--port', `${port}`],
-      ['--context-length', `${settings.contextTokens}`, '--max-running-requests', `${settings.sequences}`],
+      settings.contextTokens === undefined ? [] : ['--context-length', `${settings.contextTokens}`],
+      ['--max-running-requests', `${settings.sequences}`],
       // Reports cached tokens in the usage.
       '--enable-cache-report',
       (settings.purpose ?? 'text') === 'text' ? [] : ['--is-embedding'],
@@ -145,7 +148,7 @@ function buildFreeFormLine(
     port: `${parameters.port}`,
     model: settings.model,
     name: settings.servedName,
-    context: `${settings.contextTokens}`,
+    ...(settings.contextTokens === undefined ? {} : { context: `${settings.contextTokens}` }),
     sequences: `${settings.sequences}`,
     threads: `${settings.threads}`,
     key: parameters.apiKey,

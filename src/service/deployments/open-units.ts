@@ -66,7 +66,8 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
     if (runner.type === 'none') throw new ServiceError('unsupported', `${entry.name}: ${runner.reason}`);
     if (deps.kind === 'scripted') return openScriptedUnits(request);
     const file = runner.weights === undefined ? undefined : await locateWeightsFile(entry, runner.weights);
-    if (runner.type === 'program') return await openPrograms(request, planProgram(entry, runner, file), signal);
+    if (runner.type === 'program')
+      return await openPrograms(request, { ...planProgram(entry, runner, file), contextTokens }, signal);
     if (deps.preferredProgram !== undefined)
       return await openPrograms(
         request,

@@ -26,7 +26,14 @@ export function createProgramRunner(deps: RunnerDeps): Runner {
       textEngines.lease(getKey(entry), async () => {
         const runner = getRunnerOptions(entry, 'program');
         const modelFile = runner.weights !== undefined ? await models.locate(entry, runner.weights) : undefined;
-        return await openProgramEngine(entry, planProgram(entry, runner, modelFile), getKey(entry), deps);
+        const planned = planProgram(entry, runner, modelFile);
+        const plan = { ...planned, contextTokens: planned.contextTokens ?? deps.contextTokens };
+        if (plan.command !== 'llama-server' || plan.contextTokens !== undefined || modelFile === undefined)
+          return await openProgramEngine(entry, plan, getKey(entry), deps);
+        // Unlike the other programs, llama-server does not choose a context that fits into the memory.
+        const { contextTokens, sequences } = await planServerContext(entry, modelFile, deps);
+        const llama = { ...deps.llama, sequences };
+        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama });
       }),
     getState: (entry) => {
       const [program] = [getRunnerOptions(entry, 'program').program.command].flat();
