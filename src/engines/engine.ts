@@ -95,7 +95,7 @@ export interface EngineRequest {
   readonly input: EngineInput;
   readonly sampling: Sampling;
   readonly stop: StopConditions;
-  /** Number of independent answers. Choice i uses seed + i. All choices start together or none does. */
+  /** Number of independent answers. Choice i uses seed + i. The run starts with the first; others may follow later. */
   readonly choices: number;
   /** Token limit of all phases except thoughts. Absent: the rest of the context. 0: only the prompt is evaluated. */
   readonly maxTokens?: number;

@@ -27,7 +27,7 @@ import { joinSplitCharacters } from './join-split-characters.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
 import { createPromptTokenizer, type PromptTokenizer } from './prompt-tokenizer.ts';
 import { SGLANG_DIALECT } from './sglang-dialect.ts';
-import { mergeGenerators } from './merge-generators.ts';
+import { mergeGenerators } from '../merge-generators.ts';
 import { VLLM_DIALECT } from './vllm-dialect.ts';
 import { findRequestProblem, type VocabularyBounds } from '../find-request-problem.ts';
 import { ServiceError } from '../../core/error.ts';

@@ -12,6 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { EmbeddingEngine, EngineRequest, EngineRun, RankingEngine, TextEngine } from '../engine.ts';
 import { createSequencePool, type SequencePool } from '../sequence-pool.ts';
 import { computeAffinity } from './affinity.ts';
+import { startChoiceCalls, type ChoiceCall } from './choice-calls.ts';
 import { createBackgroundLimiter, type BackgroundLimiter } from './background-limiter.ts';
 import { createCircuitBreaker, type BreakerBackoff } from './circuit-breaker.ts';
 import { createHealthProber } from './health-prober.ts';
@@ -137,16 +138,21 @@ export function createPool(deps: PoolDeps): Pool {
     },
     ...createSharedEngines(members, createRequestFailover, limiter),
     start(request, signal) {
-      const failover = createRequestFailover({
-        signal,
-        owner: request.owner,
-        affinity: () => computeAffinity(request),
-      });
       // A request that the limiter keeps waiting must not hold a sequence.
       return limiter.run(request.owner, signal, (onRegistered) => {
-        const start = (onClose?: () => void): Promise<EngineRun> =>
-          runRegistered(onRegistered, () => startWithFailover(request, { signal, failover, onClose }));
-        return sequences ? runWithSequences(sequences, request, { signal, start }) : start();
+        const start: StartAtMember = (call, options) => {
+          const failover = createRequestFailover({
+            signal: options.signal,
+            owner: call.owner,
+            affinity: () => computeAffinity(call),
+          });
+          return runRegistered(onRegistered, () => startWithFailover(call, { ...options, failover }));
+        };
+        if (!sequences) return start(request, { signal });
+        return startChoiceCalls(request, {
+          signal,
+          start: (call, options) => runWithSequence(sequences, call, { ...options, start }),
+        });
       });
     },
     loadModel: poolModel.getModel,
@@ -177,23 +183,24 @@ const createSharedSequences = (
     clock,
   });
 
-interface SharedStart {
-  readonly signal: AbortSignal;
-  /** Starts the request. `onClose` is called when nothing more is read from it. */
-  readonly start: (onClose: () => void) => Promise<EngineRun>;
-}
+/** Starts a request at a member. `onClose` is called when nothing more is read from it. */
+type StartAtMember = (
+  request: EngineRequest,
+  options: { readonly signal: AbortSignal; readonly onClose?: () => void },
+) => Promise<EngineRun>;
 
 /** Waits for a sequence, and keeps it until the answer ends: these servers cannot continue an interrupted answer. */
-async function runWithSequences(
+async function runWithSequence(
   sequences: SequencePool,
-  { owner, choices }: EngineRequest,
-  { signal, start }: SharedStart,
+  request: EngineRequest,
+  { signal, hasStarted, start }: ChoiceCall & { readonly start: StartAtMember },
 ): Promise<EngineRun> {
-  const { release } = await sequences.acquire({ owner, choices, canInterrupt: () => false }, signal);
+  const { owner } = request;
+  const { release } = await sequences.acquire({ owner, choices: 1, canInterrupt: () => false, hasStarted }, signal);
   signal.addEventListener('abort', release, { once: true });
   if (signal.aborted) release();
   try {
-    return await start(release);
+    return await start(request, { signal, onClose: release });
   } catch (error) {
     release();
     throw error;
