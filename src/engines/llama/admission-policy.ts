@@ -9,6 +9,7 @@ import {
   type SequenceClaim,
 } from '../fair-share.ts';
 import { SHARE_RESERVE_MS } from '../limits.ts';
+import type { EngineOwner } from '../engine.ts';
 import { getPriorityRank, isBackground, isLive, isReserved } from '../priority.ts';
 import type { FairQueue } from '../fair-queue.ts';
 import type { GenerationJob, JobChoice, RunningChoice } from './job.ts';
@@ -71,11 +72,18 @@ export function createAdmissionPolicy({
   const active = createActiveWorkspaces(SHARE_RESERVE_MS);
   let lastLiveAt = -Infinity;
 
+  /** Whether the owner may have one of the free sequences. One is kept for live requests where they are expected. */
+  const hasFree = (owner: EngineOwner, holders: readonly Holder[], now: number): boolean => {
+    if (slots.freeCount === 0 || !isBackground(owner)) return slots.freeCount > 0;
+    const keptCount = total > 1 && now - lastLiveAt < LIVE_SEQUENCE_RESERVE_MS ? 1 : 0;
+    return holders.filter((holder) => isBackground(holder.owner)).length < total - keptCount;
+  };
+
   /** Returns all claims: those of admitted jobs, which have started, come first. */
-  const listClaims = (): readonly Claim[] => [
+  const listClaims = (holders: readonly Holder[], now: number): readonly Claim[] => [
     ...[...jobs].flatMap((job) =>
       job.choices
-        .filter((choice) => isWaiting(choice) && (slots.freeCount > 0 || !waitsForPrompt(choice)))
+        .filter((choice) => isWaiting(choice) && (hasFree(job.call.owner, holders, now) || !waitsForPrompt(choice)))
         .map((next): Claim => ({ owner: job.call.owner, next, waitingSince: next.slotChangedAt })),
     ),
     ...queue.peekEach().map((next): Claim => ({ owner: next.call.owner, next })),
@@ -93,7 +101,7 @@ export function createAdmissionPolicy({
   /** Admits a claim, and interrupts a run of lower priority, or of a workspace with more sequences, if none is free. */
   const admit = (claim: Claim, holders: readonly Holder[], now: number): SequenceAdmission | undefined => {
     const { owner, next } = claim;
-    if (slots.freeCount > 0) return { next };
+    if (hasFree(owner, holders, now)) return { next };
     const rank = getPriorityRank(owner);
     const lower = holders.filter((other) => getPriorityRank(other.owner) > rank).toSorted(compareInterruptionOrder);
     const equal = holders.filter((other) => getPriorityRank(other.owner) === rank).toSorted(compareInterruptionOrder);
@@ -116,13 +124,11 @@ export function createAdmissionPolicy({
     );
   };
 
-  const findBackground = (claims: readonly Claim[], holders: readonly Holder[], now: number): Claim | undefined => {
-    const busy = holders.filter(({ owner }) => isBackground(owner));
-    const isLiveExpected = now - lastLiveAt < LIVE_SEQUENCE_RESERVE_MS;
-    const sequencesMax = isLiveExpected ? Math.max(1, total - 1) : total;
-    // A sequence that is free may be the one that is kept for live requests.
-    return slots.freeCount === 0 || busy.length < sequencesMax ? findFirst(claims, busy) : undefined;
-  };
+  const findBackground = (claims: readonly Claim[], holders: readonly Holder[]): Claim | undefined =>
+    findFirst(
+      claims,
+      holders.filter(({ owner }) => isBackground(owner)),
+    );
 
   const findFirstOfClass = (claims: readonly Claim[], holders: readonly Holder[], now: number): Claim | undefined => {
     const reserved = claims.filter(({ owner }) => isReserved(owner));
@@ -132,21 +138,21 @@ export function createAdmissionPolicy({
         holders.filter(({ owner }) => isReserved(owner)),
       );
     const live = claims.filter(({ owner }) => isLive(owner));
-    return live.length > 0 ? findLive(live, holders, now) : findBackground(claims, holders, now);
+    return live.length > 0 ? findLive(live, holders, now) : findBackground(claims, holders);
   };
 
   return {
     next() {
       const now = clock.monotonic();
-      const claims = listClaims();
       const holders = listHolders();
-      for (const { owner } of [...holders, ...claims]) if (isLive(owner)) active.record(owner.workspace, now);
       if (holders.some(({ owner }) => !isBackground(owner))) lastLiveAt = now;
+      const claims = listClaims(holders, now);
+      for (const { owner } of [...holders, ...claims]) if (isLive(owner)) active.record(owner.workspace, now);
       if (claims.length === 0) return undefined;
       const first = findFirstOfClass(claims, holders, now);
       return first && admit(first, holders, now);
     },
-    isAnyWaiting: () => listClaims().length > 0,
+    isAnyWaiting: () => listClaims(listHolders(), clock.monotonic()).length > 0,
   };
 }
 

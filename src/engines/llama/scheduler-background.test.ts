@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { YIELD_MS } from '../limits.ts';
 import { LIVE_SEQUENCE_RESERVE_MS } from './limits.ts';
 import { createTestScheduler, type TestCallOptions, type TestRequest } from './__fixtures__/test-scheduler.ts';
 
@@ -42,6 +43,59 @@ describe('createScheduler: background requests', () => {
     await Promise.all(['a', 'b'].map((prompt) => setup.run({ ...BACKGROUND, prompt, maxTokens: 60 })));
     assert.deepEqual(new Set(busy.slice(from, 40)), new Set([1]));
     assert.equal(busy[42], 2);
+  });
+
+  it('of a workspace above its share are interrupted for those of another, also while a sequence is kept for live ones', async () => {
+    const { clock, advance } = createManualClock();
+    const busy: number[] = [];
+    let late: TestRequest | undefined;
+    let waited = 0;
+    const setup = createTestScheduler({
+      sequences: 4,
+      clock,
+      onDecode(_items, count) {
+        advance(10);
+        busy.push(setup.scheduler.health().busySequences);
+        if (count === 40) late = setup.submit({ ...BACKGROUND, workspace: 'b', prompt: 'Hi', maxTokens: 1 });
+        if (late && late.lines.length === 0) waited++;
+      },
+    });
+    await setup.run({ maxTokens: 1 });
+    const stories = Array.from({ length: 3 }, (_, at) => ({ prompt: `a story ${at}`, key: `${at}`, maxTokens: 200 }));
+    const all = await Promise.all(stories.map((story) => setup.run({ ...BACKGROUND, workspace: 'a', ...story })));
+    assert.ok(waited <= 3, `it waited for ${waited} evaluations`);
+    assert.equal(late?.getText(), await runAlone({ prompt: 'Hi', maxTokens: 1 }));
+    assert.ok(Math.max(...busy) <= 3, 'one sequence stays free');
+    for (const [at, request] of all.entries()) assert.equal(request.getText(), await runAlone(stories[at] ?? {}));
+  });
+
+  it('with several choices take one sequence from others until their prompt is evaluated', async () => {
+    const { clock, advance } = createManualClock();
+    let wide: TestRequest | undefined;
+    const generating: number[] = [];
+    const setup = createTestScheduler({
+      sequences: 6,
+      contextTokens: 8_192,
+      queueLengthMax: 16,
+      batchTokensMax: 16,
+      clock,
+      onDecode(items, count) {
+        advance(10);
+        if (count === 40)
+          wide = setup.submit({ ...BACKGROUND, workspace: 'b', prompt: 'x'.repeat(1_600), choices: 3, maxTokens: 5 });
+        const isReadingPrompt = wide?.lines.some(({ type }) => type === 'started') && wide.lines.length === 1;
+        if (isReadingPrompt) generating.push(items.filter(({ tokens }) => tokens.length === 1).length);
+      },
+    });
+    await setup.run({ maxTokens: 1 });
+    await Promise.all(
+      ['0', '1', '2', '3', '4'].map((key) =>
+        setup.run({ ...BACKGROUND, workspace: 'a', key, prompt: key, maxTokens: 300 }),
+      ),
+    );
+    await wide?.closed;
+    assert.ok(generating.length > 2 * (YIELD_MS / 10), `${generating.length} evaluations`);
+    assert.deepEqual(new Set(generating), new Set([4]));
   });
 
   it('release a sequence for a live request, and later resume with the same text', async () => {
