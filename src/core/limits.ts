@@ -78,7 +78,7 @@ export const REQUESTED_MODEL_CHARS_MAX = 64;
 /** Model names listed in the error for an unknown model. Beyond: the error says how many more exist. */
 export const MODELS_NAMED_MAX = 20;
 
-/** Bytes of disk space that downloads and explicit caches leave free. */
+/** Bytes of disk space that downloads, explicit caches and the states of interrupted answers leave free. */
 export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 
 /** Largest token id in a request; above any vocabulary. Beyond: 400. */

@@ -1,9 +1,10 @@
 import type { Stats } from 'node:fs';
-import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
 import { getErrorCode } from '../lib/error-code.ts';
+import { readFreeBytes } from '../lib/read-free-bytes.ts';
 
 /** Returns the result of a call to the file system, or undefined when the call fails with one of the codes. */
 const toUndefined = <T>(result: Promise<T>, ...codes: readonly string[]): Promise<T | undefined> =>
@@ -45,8 +46,7 @@ export const readTextIfReadable = async (file: string): Promise<string> =>
  * @throws ServiceError `storage-quota` with the needed and the available space.
  */
 export async function checkDiskSpace(folder: string, neededBytes: number, reserveBytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const freeBytes = bavail * bsize;
+  const freeBytes = await readFreeBytes(folder);
   if (freeBytes >= neededBytes + reserveBytes) return;
   throw new ServiceError(
     'storage-quota',

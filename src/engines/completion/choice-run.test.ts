@@ -209,6 +209,19 @@ describe('choice run', () => {
     ]);
   });
 
+  it('reports the cached tokens of its first call although that is interrupted', async () => {
+    let taken = 0;
+    const { run } = await runChoice(
+      {},
+      [
+        [[{ type: 'cached', tokens: 7 }, createTokensEvent('a')]],
+        [[{ type: 'cached', tokens: 50 }, createTokensEvent('b')], [ENDED]],
+      ],
+      { waitWhileInterrupted: () => (++taken === 1 ? Promise.resolve() : undefined) },
+    );
+    assert.equal(run.cachedTokens, 7);
+  });
+
   it('is never stopped within a grammar, with a seed or with penalties', async () => {
     const slot = { waitWhileInterrupted: () => Promise.resolve() };
     const phases = [{ kind: 'thought', until: { tokens: 1 }, nextPhase: 1 }, { kind: 'answer' }] as const;

@@ -141,7 +141,12 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
     return !hasServerState && request.maxTokens !== 0 && !deps.gbnfByPhase.has(output.phase);
   };
 
-  const handleEvent = (event: CompletionEvent): PushResult => {
+  const recordCachedTokens = (event: CompletionEvent): void => {
+    if (event.type === 'cached') cachedTokens = event.tokens;
+    if (event.type === 'ended') cachedTokens = event.cachedTokens ?? cachedTokens;
+  };
+
+  const handleEvent = (event: Exclude<CompletionEvent, { type: 'cached' }>): PushResult => {
     if (event.type === 'prompt') {
       const text = event.logprobs.map(({ token }) => token).join('');
       pendingEvents.push({ type: 'prompt', choice: index, text, logprobs: event.logprobs });
@@ -175,7 +180,8 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
     for await (const batch of call.batches) {
       const wasDecided = result.type !== 'more';
       for (const event of batch) {
-        if (event.type === 'ended' && callCount === 1) cachedTokens = event.cachedTokens ?? cachedTokens;
+        if (callCount === 1) recordCachedTokens(event);
+        if (event.type === 'cached') continue;
         if (result.type === 'more') result = handleEvent(event);
       }
       const isDecided = result.type !== 'more';

@@ -24,10 +24,13 @@ export type CompletionEvent =
   /** All tokens of the prompt, if their log probabilities are requested; the first event then. */
   | { readonly type: 'prompt'; readonly logprobs: readonly TokenLogprob[] }
   | TokensEvent
+  /** Tokens of the prompt that the server has cached, if it reports them before the end; at most once. */
+  | { readonly type: 'cached'; readonly tokens: number }
   /** `end`: the model's end token or a requested one. `length`: the requested number of tokens, or the end of the context. */
   | {
       readonly type: 'ended';
       readonly reason: 'end' | 'length';
+      /** The same number, if the server reports it only at the end. */
       readonly cachedTokens?: number;
       /** Log probability of the end token, if reported. */
       readonly endLogprob?: TokenLogprob;

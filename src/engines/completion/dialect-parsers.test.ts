@@ -45,7 +45,15 @@ const SGLANG_ANSWER = encodeStream(
   '[DONE]',
 );
 
-const EXPECTED = [[[20], 'Hi'], [[21, 22, 23], '🦄 b'], [[24], 'c'], { type: 'ended', reason: 'end', cachedTokens: 4 }];
+const EXPECTED_TOKENS = [
+  [[20], 'Hi'],
+  [[21, 22, 23], '🦄 b'],
+  [[24], 'c'],
+];
+
+/** vLLM reports the cached tokens at the end, SGLang with each event. */
+const VLLM_EVENTS = [...EXPECTED_TOKENS, { type: 'ended', reason: 'end', cachedTokens: 4 }];
+const SGLANG_EVENTS = [{ type: 'cached', tokens: 4 }, ...EXPECTED_TOKENS, { type: 'ended', reason: 'end' }];
 
 const parsePlain = async (
   dialect: CompletionDialect,
@@ -57,13 +65,13 @@ const parsePlain = async (
   return events.map((one) => (one.type === 'tokens' ? [one.ids, one.text] : one));
 };
 
-for (const [name, dialect, body] of [
-  ['vllm', VLLM_DIALECT, VLLM_ANSWER],
-  ['sglang', SGLANG_DIALECT, SGLANG_ANSWER],
+for (const [name, dialect, body, expected] of [
+  ['vllm', VLLM_DIALECT, VLLM_ANSWER, VLLM_EVENTS],
+  ['sglang', SGLANG_DIALECT, SGLANG_ANSWER, SGLANG_EVENTS],
 ] as const)
   describe(`${name} response parser`, () => {
     it('emits tokens with their text, and the end token not', async () => {
-      assert.deepEqual(await parsePlain(dialect, body), EXPECTED);
+      assert.deepEqual(await parsePlain(dialect, body), expected);
     });
 
     it('emits the same events however the bytes are cut', async () => {
@@ -110,20 +118,24 @@ describe('recorded responses', () => {
     });
     assert.equal(failure, undefined);
     assert.deepEqual(
-      events.map((one) => (one.type === 'tokens' ? [one.ids, one.text, one.logprobs.map(({ token }) => token)] : one)),
+      events.map((one) => {
+        if (one.type === 'ended') return [one.reason, one.cachedTokens, one.endLogprob?.token];
+        return one.type === 'tokens' ? [one.ids, one.text, one.logprobs.map(({ token }) => token)] : one;
+      }),
       [
         [[504], 'The', ['The']],
         [[3575, 314, 7042, 30], ' capital is Paris.', [' capital', ' is', ' Paris', '.']],
-        { type: 'ended', reason: 'end', cachedTokens: 8 },
+        ['end', 8, '<|im_end|>'],
       ],
     );
   });
 
   it('parses cumulative sglang events, and recognizes the end by its token id', async () => {
     assert.deepEqual(await parsePlain(SGLANG_DIALECT, SGLANG_RECORDED), [
+      { type: 'cached', tokens: 8 },
       [[504], 'The'],
       [[7042, 30], ' end.'],
-      { type: 'ended', reason: 'end', cachedTokens: 8 },
+      { type: 'ended', reason: 'end' },
     ]);
   });
 });
@@ -167,7 +179,7 @@ describe('log probabilities of the prompt', () => {
         [' capital', -11.708, [['-', -0.833]]],
         [' of', -0.336, [[' of', -0.336]]],
       ]);
-      assert.deepEqual(events.at(-1), { type: 'ended', reason: 'length', cachedTokens: 0 });
+      assert.partialDeepStrictEqual(events.at(-1), { type: 'ended', reason: 'length' });
     });
 
   it('come first from vllm, and do not belong to the answer', async () => {
@@ -231,6 +243,27 @@ describe('log probabilities of the prompt', () => {
     assert.deepEqual(list(prompt.logprobs), PROMPT);
     assert.deepEqual(list(tokens.logprobs), [[' d', -0.5, [[' d', -0.5]]]]);
     assert.equal(end.endLogprob?.logprob, -0.25);
+  });
+
+  it('include that of the end token also in a call that continues an interrupted answer', async () => {
+    const meta = {
+      completion_tokens: 2,
+      finish_reason: { type: 'stop', matched: 99 },
+      output_token_logprobs: [
+        [-0.5, 20, ' d'],
+        [-0.25, 99, '<e>'],
+      ],
+    };
+    const logprobs = { tokens: [' d', '<e>'], token_logprobs: [-0.5, -0.25] };
+    for (const [dialect, body] of [
+      [VLLM_DIALECT, encodeStream(chunk([20, 99], ' d', { logprobs, finish_reason: 'stop' }), '[DONE]')],
+      [SGLANG_DIALECT, encodeStream({ text: ' d', output_ids: [20, 99], meta_info: meta }, '[DONE]')],
+    ] as const) {
+      const { events } = await parseTestResponse(dialect, body, { call: { logprobs: { top: 0 } } });
+      const end = events.at(-1);
+      assert.ok(end?.type === 'ended');
+      assert.equal(end.endLogprob?.logprob, -0.25);
+    }
   });
 
   it('fail the request if the server reports those of other tokens only', async () => {
@@ -342,7 +375,7 @@ describe('sglang response parser', () => {
       piece([22, 23], 'Hi🦄 b', 4),
       piece([24, 99], 'Hi🦄 bc', 6, { type: 'stop', matched: 99 }),
     );
-    assert.deepEqual(await parsePlain(SGLANG_DIALECT, body), EXPECTED);
+    assert.deepEqual(await parsePlain(SGLANG_DIALECT, body), SGLANG_EVENTS);
   });
 
   it('parses events that hold only new text', async () => {
@@ -352,7 +385,7 @@ describe('sglang response parser', () => {
       piece([22, 23], '🦄 b', 4),
       piece([24, 99], 'c', 6, { type: 'stop', matched: 99 }),
     );
-    assert.deepEqual(await parsePlain(SGLANG_DIALECT, body, { metadata: { sendsDeltas: true } }), EXPECTED);
+    assert.deepEqual(await parsePlain(SGLANG_DIALECT, body, { metadata: { sendsDeltas: true } }), SGLANG_EVENTS);
   });
 
   it('passes on the message of an abort', async () => {

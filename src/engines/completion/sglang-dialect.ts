@@ -154,6 +154,7 @@ function createSglangResponseParser(
   let fullText = '';
   let isFinished = false;
   let isPromptReported = promptLogprobs === undefined;
+  let areCachedReported = false;
   return {
     push(json, emit) {
       const { output_ids: ids, meta_info: meta, ...event } = parseEvent(json, { schema: Event, errors });
@@ -162,6 +163,10 @@ function createSglangResponseParser(
         const entries = decodeLogprobs(meta.input_token_logprobs, meta.input_top_logprobs);
         emit({ type: 'prompt', logprobs: checkPromptLogprobs(entries, { promptTokens: prompt.length, errors }) });
         isPromptReported = true;
+      }
+      if (!areCachedReported && typeof meta.cached_tokens === 'number') {
+        emit({ type: 'cached', tokens: meta.cached_tokens });
+        areCachedReported = true;
       }
       const count = tokensMax === 0 ? 0 : meta.completion_tokens - seenTokens;
       if (!ids || ids.length < count) throw errors.createFailure('reports no token ids');
@@ -189,8 +194,7 @@ function createSglangResponseParser(
       aligner.end(emit);
       isFinished = true;
       const endReason = reason.type === 'stop' ? 'end' : 'length';
-      const endLogprob = promptLogprobs && newLogprobs[textIds.length];
-      emit({ type: 'ended', reason: endReason, ...omitNullish({ cachedTokens: meta.cached_tokens, endLogprob }) });
+      emit({ type: 'ended', reason: endReason, ...omitNullish({ endLogprob: newLogprobs[textIds.length] }) });
     },
     isComplete: () => isFinished,
     end() {

@@ -127,7 +127,7 @@ function createVllmResponseParser(
         emit({ type: 'prompt', logprobs: checkPromptLogprobs(promptEntries, { promptTokens, errors }) });
         isPromptReported = true;
       }
-      if (isEnd && promptLogprobs) endLogprob = tokenLogprobs[ids.length];
+      if (isEnd) endLogprob = tokenLogprobs[ids.length];
       aligner.push({ ids, text: choice.text, logprobs: tokenLogprobs.slice(0, ids.length) }, emit);
       if (!choice.finish_reason) return;
       if (!isEnd && choice.finish_reason !== 'length') throw createFinishReasonError(errors, choice.finish_reason);

@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { rm, stat, statfs } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
+import { readFreeBytes } from '../../lib/read-free-bytes.ts';
 
 /** A prompt prefix whose sequence state is stored in a file. */
 export interface PrefixEntry {
@@ -207,9 +208,4 @@ function isPrefix(tokens: Uint32Array, prompt: readonly number[]): boolean {
   if (tokens.length > prompt.length || tokens[last] !== prompt[last]) return false;
   for (let at = 0; at < last; at++) if (tokens[at] !== prompt[at]) return false;
   return true;
-}
-
-async function readFreeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
 }

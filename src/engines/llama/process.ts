@@ -75,6 +75,7 @@ const scheduler = createScheduler(model, {
     cells,
     folder: join(statesFolder, 'paused'),
     bytesMax: PAUSED_STATES_BYTES_MAX,
+    freeBytesMin: DISK_RESERVE_BYTES,
   }),
   prefixStore: prefixStore,
   random: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,

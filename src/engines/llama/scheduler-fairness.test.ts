@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ROTATION_MS, SHARE_RESERVE_MS, YIELD_MS } from '../limits.ts';
+import { SAVE_RETRY_MS } from './limits.ts';
 import {
   createTestScheduler,
   type TestCallOptions,
@@ -30,7 +31,7 @@ function createTimedScheduler({ onDecode, ...options }: TestSchedulerOptions = {
 }
 
 /** One sequence for long contexts, whose states cannot be saved. */
-const FULL_DISK = { sequences: 1, batchTokensMax: 16, canSaveStates: false, contextTokens: 8_192 };
+const FULL_DISK = { sequences: 1, batchTokensMax: 16, canSaveStates: () => false, contextTokens: 8_192 };
 
 /** Lets everything run that is ready. */
 async function letOthersRun(): Promise<void> {
@@ -155,7 +156,7 @@ describe('createScheduler: fair shares of running work', () => {
 
   it('do not interrupt a seeded answer whose state cannot be saved', async () => {
     const order: string[] = [];
-    const setup = createTimedScheduler({ sequences: 1, canSaveStates: false });
+    const setup = createTimedScheduler({ sequences: 1, canSaveStates: () => false });
     const run = async (workspace: string, options: TestCallOptions): Promise<void> => {
       await setup.run({ workspace, ...options });
       order.push(workspace);
@@ -166,7 +167,7 @@ describe('createScheduler: fair shares of running work', () => {
 
   it('evaluate the tokens again if the state of an unseeded answer cannot be saved', async () => {
     const order: string[] = [];
-    const setup = createTimedScheduler({ sequences: 1, canSaveStates: false });
+    const setup = createTimedScheduler({ sequences: 1, canSaveStates: () => false });
     const long = { workspace: 'a', prompt: 'a long story', maxTokens: 400 };
     const [request] = await Promise.all([
       setup.run(long).then((done) => (order.push('a'), done)),
@@ -293,6 +294,26 @@ describe('createScheduler: fair shares of running work', () => {
     };
     await Promise.all([run('a', 400), run('b', 5)]);
     assert.deepEqual(order, ['b', 'a']);
+  });
+
+  it('try to save a state again some time after that has failed', async () => {
+    let saves = 0;
+    let waited = 0;
+    const setup = createTimedScheduler({
+      sequences: 1,
+      contextTokens: 8_192,
+      canSaveStates: () => ++saves > 1,
+      onDecode: () => void (waiting.lines.length === 0 && waited++),
+    });
+    const seeded = { workspace: 'a', sampling: { seed: 4 }, maxTokens: 4_000 };
+    const running = setup.submit(seeded);
+    const waiting: TestRequest = setup.submit({ workspace: 'b', prompt: 'Hi', maxTokens: 5 });
+    await waiting.closed;
+    const expected = (ROTATION_MS + SAVE_RETRY_MS) / DECODE_MS;
+    assert.ok(Math.abs(waited - expected) < 5, `it waited for ${waited} evaluations`);
+    await running.closed;
+    assert.equal(saves, 2);
+    assert.equal(running.getText().length, 4_000);
   });
 
   it('interrupt an answer whose reader has stopped reading', async () => {

@@ -49,8 +49,8 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
   readonly queueLengthMax?: number;
   readonly queueWaitMsMax?: number;
   readonly workspaceShare?: number;
-  /** False simulates a full disk. Default: true. */
-  readonly canSaveStates?: boolean;
+  /** Returns false to simulate a full disk. */
+  readonly canSaveStates?: () => boolean;
   /** Called before a state is saved or loaded. */
   readonly onMove?: () => Promise<void>;
   readonly readerWaitMsMax?: number;
@@ -60,7 +60,7 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
 
 /** A scheduler on a fake model. */
 export function createTestScheduler({ clock, compileGrammars = compileTestGrammars, cpuMs = () => 0, prefixStore, queueLengthMax = 8, queueWaitMsMax = 60_000, workspaceShare = 0.5,
-  canSaveStates = true, onMove, readerWaitMsMax = 60_000,
+  canSaveStates = () => true, onMove, readerWaitMsMax = 60_000,
   killProcess = () => undefined, ...fake }: TestSchedulerOptions = {}): TestScheduler {
   const model = createFakeNativeModel(fake);
   const cells = createKvCache(model, 'none');
@@ -97,13 +97,13 @@ export function createTestScheduler({ clock, compileGrammars = compileTestGramma
 }
 
 /** Keeps the states of interrupted choices in memory. */
-function createMemoryStates(model: FakeNativeModel, canSave: boolean, onMove?: () => Promise<void>): PausedStates {
+function createMemoryStates(model: FakeNativeModel, canSave: () => boolean, onMove?: () => Promise<void>): PausedStates {
   const states = new Map<string, readonly number[]>();
   let saved = 0;
   return {
     async save(slot) {
       await onMove?.();
-      if (!canSave) return undefined;
+      if (!canSave()) return undefined;
       const file = `state ${++saved}`;
       states.set(file, [...model.cells(slot.sequence)]);
       return { file, bytes: 0, seededTokens: slot.seededTokens, slot, slotUsedAt: slot.usedAt };
