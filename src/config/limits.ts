@@ -37,6 +37,10 @@ export const DEPLOYMENT_DRAIN_MS_MAX = 86_400_000;
 export const CODE_CONTAINERS_DEFAULT = 8;
 export const CODE_CONTAINERS_CONFIGURABLE_MAX = 256;
 
+/** Bytes of fetched images of all running requests of a process, and of one workspace; configurable. Beyond: 503. */
+export const IMAGES_BYTES_MAX = 128 * 1024 * 1024;
+export const IMAGES_WORKSPACE_BYTES_MAX = 64 * 1024 * 1024;
+
 /**
  * MiB of memory for the programs of a container: the default and the configurable range. Beyond: MemoryError, or the
  * container ends.

@@ -172,6 +172,7 @@ describe('loadConfig', () => {
       ['publicUrl: "https://x/?a=1"', /publicUrl must be a URL/],
       ['cors: {origins: ["https://a.example/path"]}', /origins.0 must be \* or an origin/],
       ['timezone: Mars/Olympus', /timezone must be a time zone/],
+      ['images: {workspaceBytesMax: 1000}', /images\.workspaceBytesMax must be a whole number from 12582912 to/],
       ['regions: {}', /must name at least one region/],
     ] as const) {
       assert.match(getErrorMessage({ file }), rule);

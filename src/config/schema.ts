@@ -5,6 +5,7 @@ import {
   DEADLINE_UNSTREAMED_MS,
   DEADLINE_STREAM_MS,
   JSON_BODY_BYTES_MAX,
+  REQUEST_IMAGES_BYTES_MAX,
   KEEP_ALIVE_MS,
   QUEUE_LENGTH_MAX,
   WORKSPACE_SHARE,
@@ -25,6 +26,8 @@ import {
   FILE_BYTES_MAX,
   FILE_URL_SECONDS,
   FILES_BYTES_MAX,
+  IMAGES_BYTES_MAX,
+  IMAGES_WORKSPACE_BYTES_MAX,
   FILES_COUNT_MAX,
   RESEARCH_MINUTES_DEFAULT,
   RESEARCH_MINUTES_MAX,
@@ -83,6 +86,8 @@ const region = z.strictObject({
 
 /** 1 TiB. Larger values could exceed the limits of number arithmetic and object stores. */
 const bytes = wholeNumber(1, 1024 ** 4);
+/** At least the images that one request may have. */
+const imageBytes = wholeNumber(REQUEST_IMAGES_BYTES_MAX, 1024 ** 4);
 const fileCount = wholeNumber(1, 10_000_000);
 
 /**
@@ -267,6 +272,9 @@ export const ConfigSchema = z.strictObject({
   images: createSection({
     /** Non-public hosts, addresses and networks that images may be fetched from; notation as in `callbacks.allow`. */
     allow: createListSchema(text).default([]),
+    /** Bytes of the fetched images of all running requests of a process, and of one workspace. */
+    totalBytesMax: imageBytes.default(IMAGES_BYTES_MAX),
+    workspaceBytesMax: imageBytes.default(IMAGES_WORKSPACE_BYTES_MAX),
   }),
   /** Days that data is kept. Default: until it is deleted. */
   retention: createSection({

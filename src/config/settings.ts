@@ -122,6 +122,8 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'codeInterpreter.wheelsFolder', type: 'path' },
   { path: 'callbacks.allow', type: 'list' },
   { path: 'images.allow', type: 'list' },
+  { path: 'images.totalBytesMax', type: 'number' },
+  { path: 'images.workspaceBytesMax', type: 'number' },
   { path: 'retention.conversationsDays', type: 'number' },
   { path: 'retention.responsesDays', type: 'number' },
   { path: 'timezone', type: 'text' },

@@ -1,3 +1,4 @@
+import type { Message } from './message.ts';
 import type { RegionId } from './region.ts';
 
 /** Tenant and key of a request. Everything that is stored, cached or queued belongs to one owner. */
@@ -26,6 +27,18 @@ export interface RequestLog {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/** The images that a request names by URL, for all of its model runs. */
+export interface RequestImages {
+  /**
+   * Returns the messages with a `data:` URL for each image. Each URL is fetched once.
+   * @throws ServiceError `invalid-request`, naming the message, for an image that cannot be fetched and for too many URLs;
+   *   `overloaded` if the images of running requests take too much memory; the signal's reason.
+   */
+  inline(messages: readonly Message[], signal: AbortSignal): Promise<readonly Message[]>;
+  /** Releases the memory that the images count for. Later calls have no effect. */
+  release(): void;
+}
+
 /** Context of one request. It is the last parameter of every function that works for a request. */
 export interface RequestContext {
   readonly requestId: string;
@@ -35,4 +48,6 @@ export interface RequestContext {
   /** Aborts when the client disconnects (where the endpoint requires that), at the deadline, and at shutdown. */
   readonly signal: AbortSignal;
   readonly log: RequestLog;
+  /** Absent: a model run opens its own. */
+  readonly images?: RequestImages;
 }

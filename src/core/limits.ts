@@ -78,6 +78,9 @@ export const REQUESTED_MODEL_CHARS_MAX = 64;
 /** Model names listed in the error for an unknown model. Beyond: the error says how many more exist. */
 export const MODELS_NAMED_MAX = 20;
 
+/** Bytes of all images that are fetched for one request: as much as a JSON body can have in base64. Beyond: 400. */
+export const REQUEST_IMAGES_BYTES_MAX = 12 * 1024 * 1024;
+
 /** Bytes of disk space that downloads, explicit caches and the states of interrupted answers leave free. */
 export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 

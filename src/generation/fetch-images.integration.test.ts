@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import type { Message } from '../core/message.ts';
 import { startTestHttpServer, type TestHttpServer } from '../net/__fixtures__/test-http-server.ts';
 import { createGuardedFetch } from '../net/guarded-fetch.ts';
-import { createFetchImages, type FetchedImages, type FetchImages } from './fetch-images.ts';
-import { IMAGE_BYTES_MAX, IMAGES_WORKSPACE_BYTES_MAX, REQUEST_IMAGE_URLS_MAX } from './limits.ts';
+import { createOpenImages, type OpenRequestImages } from './fetch-images.ts';
+import { IMAGE_BYTES_MAX, REQUEST_IMAGE_URLS_MAX } from './limits.ts';
 
 const NEVER_ABORTED = new AbortController().signal;
-const CALLER = { workspace: 'ws', signal: NEVER_ABORTED };
+const LIMITS = { workspaceBytesMax: 64 * 2 ** 20, totalBytesMax: 128 * 2 ** 20 };
 const PIXEL = Buffer.from('GIF89a');
 const PIXEL_URL = `data:image/gif;base64,${PIXEL.toString('base64')}`;
 
@@ -16,10 +16,10 @@ const show = (...urls: readonly string[]): readonly Message[] => [
   { role: 'user', content: urls.map((url) => ({ type: 'image', url })) },
 ];
 
-describe('createFetchImages', () => {
+describe('createOpenImages', () => {
   let server: TestHttpServer;
   let paths: string[] = [];
-  let fetchImages: FetchImages;
+  let openImages: OpenRequestImages;
   before(async () => {
     server = await startTestHttpServer((request, response) => {
       const path = request.url ?? '';
@@ -35,28 +35,41 @@ describe('createFetchImages', () => {
       else if (path.startsWith('/untyped')) response.writeHead(200).end(PIXEL);
       else response.writeHead(200, { 'content-type': 'image/gif; charset=x' }).end(PIXEL);
     });
-    fetchImages = createFetchImages(createGuardedFetch({ allow: ['127.0.0.0/8'] }));
+    openImages = createOpenImages(createGuardedFetch({ allow: ['127.0.0.0/8'] }), LIMITS);
   });
   after(() => server.close());
 
+  /** Fetches the images of a request that needs them once. */
+  const fetchImages = async (
+    messages: readonly Message[],
+    { workspace = 'ws', signal = NEVER_ABORTED, open = openImages } = {},
+  ) => {
+    const { inline, release } = open(workspace);
+    try {
+      return { messages: await inline(messages, signal), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
   const local = (path: string): string => `http://127.0.0.1:${server.port}${path}`;
 
   it('replaces each URL by the image, and leaves everything else unchanged', async () => {
     paths = [];
     const messages = show(local('/a'), 'data:image/png;base64,AA==', local('/a'));
-    const { messages: fetched } = await fetchImages(messages, CALLER);
+    const { messages: fetched } = await fetchImages(messages);
     assert.deepEqual(fetched, show(PIXEL_URL, 'data:image/png;base64,AA==', PIXEL_URL));
     assert.deepEqual(paths, ['/a'], 'each URL is fetched once');
     const withoutUrls = show('data:,');
-    assert.equal((await fetchImages(withoutUrls, CALLER)).messages, withoutUrls);
+    assert.equal((await fetchImages(withoutUrls)).messages, withoutUrls);
   });
 
   it('reaches public hosts only', async () => {
     paths = [];
-    const guarded = createFetchImages(createGuardedFetch());
+    const open = createOpenImages(createGuardedFetch(), LIMITS);
     const forbidden = [local('/a'), 'http://169.254.169.254/latest/meta-data', 'http://[::1]/', 'http://localhost/'];
     for (const url of [...forbidden, 'file:///etc/passwd', 'ftp://h/a.png', '/etc/passwd', '']) {
-      await assert.rejects(guarded(show(url), CALLER), {
+      await assert.rejects(fetchImages(show(url), { open }), {
         kind: 'invalid-request',
         message: /^The image cannot be downloaded\. /,
         param: 'messages[1].content',
@@ -71,25 +84,38 @@ describe('createFetchImages', () => {
       ['/missing', 'The image cannot be downloaded. The server of the URL answered with status 404.'],
       ['/too-large', /10485760 bytes/],
     ] as const)
-      await assert.rejects(fetchImages(show(local(path)), CALLER), { kind: 'invalid-request', message });
+      await assert.rejects(fetchImages(show(local(path))), { kind: 'invalid-request', message });
   });
 
   it('refuses too many URLs before it fetches any', async () => {
     paths = [];
     const urls = Array.from({ length: REQUEST_IMAGE_URLS_MAX + 1 }, (_, n) => local(`/${n}`));
-    await assert.rejects(fetchImages(show(...urls), CALLER), { kind: 'invalid-request', param: 'messages' });
+    await assert.rejects(fetchImages(show(...urls)), { kind: 'invalid-request', param: 'messages' });
     assert.deepEqual(paths, []);
   });
 
-  it('limits the memory of a workspace until its requests end, and spares other workspaces', async () => {
-    const images = Math.floor(IMAGES_WORKSPACE_BYTES_MAX / IMAGE_BYTES_MAX);
-    const fetchAll = (): Promise<FetchedImages[]> =>
-      Promise.all(Array.from({ length: images }, (_, n) => fetchImages(show(local(`/large-${n}`)), CALLER)));
-    const running = await fetchAll();
-    await assert.rejects(fetchImages(show(local('/large')), CALLER), { kind: 'overloaded' });
-    (await fetchImages(show(local('/large')), { ...CALLER, workspace: 'other' })).release();
+  it('fetches each URL once for all model runs of a request, and again for another request', async () => {
+    paths = [];
+    const images = openImages('ws');
+    assert.deepEqual(await images.inline(show(local('/a')), NEVER_ABORTED), show(PIXEL_URL));
+    assert.deepEqual(await images.inline(show(local('/a'), local('/b')), NEVER_ABORTED), show(PIXEL_URL, PIXEL_URL));
+    images.release();
+    assert.deepEqual(paths, ['/a', '/b']);
+    (await fetchImages(show(local('/a')))).release();
+    assert.deepEqual(paths, ['/a', '/b', '/a']);
+  });
+
+  it('limits the memory of a workspace and of all until their requests end', async () => {
+    const limits = { workspaceBytesMax: 2 * IMAGE_BYTES_MAX, totalBytesMax: 3 * IMAGE_BYTES_MAX };
+    const open = createOpenImages(createGuardedFetch({ allow: ['127.0.0.0/8'] }), limits);
+    const fetchLarge = (workspace: string) => fetchImages(show(local('/large')), { workspace, open });
+    const running = [await fetchLarge('ws'), await fetchLarge('ws')];
+    await assert.rejects(fetchLarge('ws'), { kind: 'overloaded' });
+    const other = await fetchLarge('other');
+    await assert.rejects(fetchLarge('third'), { kind: 'overloaded' });
     for (const { release } of [...running, ...running]) release();
-    for (const { release } of await fetchAll()) release();
+    const again = [await fetchLarge('ws'), await fetchLarge('ws')];
+    for (const { release } of [...again, other]) release();
   });
 
   it('fetches several images at a time, and keeps no memory when one fails', async () => {
@@ -105,12 +131,12 @@ describe('createFetchImages', () => {
       })();
     });
     const urls = ['/1', '/bad', '/2'].map((path) => `http://127.0.0.1:${slow.port}${path}`);
-    await assert.rejects(fetchImages(show(...urls), CALLER), { kind: 'invalid-request', message: /status 404/ });
+    await assert.rejects(fetchImages(show(...urls)), { kind: 'invalid-request', message: /status 404/ });
     await slow.close();
   });
 
   it('limits the images of one request together', async () => {
-    await assert.rejects(fetchImages(show(local('/large-1'), local('/large-2')), CALLER), {
+    await assert.rejects(fetchImages(show(local('/large-1'), local('/large-2'))), {
       kind: 'invalid-request',
       message: /at most 12 MiB together/,
     });
@@ -118,7 +144,7 @@ describe('createFetchImages', () => {
 
   it('recognizes images whose server states no type or that of any bytes', async () => {
     for (const path of ['/octets', '/untyped']) {
-      const { messages, release } = await fetchImages(show(local(path)), CALLER);
+      const { messages, release } = await fetchImages(show(local(path)));
       assert.deepEqual(messages, show(PIXEL_URL));
       release();
     }
@@ -126,7 +152,7 @@ describe('createFetchImages', () => {
 
   it('rejects with the reason of an aborted signal, and keeps no memory', async () => {
     const caller = new AbortController();
-    const fetching = fetchImages(show(local('/a')), { ...CALLER, signal: caller.signal });
+    const fetching = fetchImages(show(local('/a')), { signal: caller.signal });
     caller.abort(new Error('gone'));
     await assert.rejects(fetching, { message: 'gone' });
   });

@@ -1,85 +1,87 @@
 import { ServiceError } from '../core/error.ts';
-import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import type { RequestImages } from '../core/context.ts';
+import { REQUEST_IMAGES_BYTES_MAX, RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import { createLinkedAbort } from '../lib/linked-abort.ts';
 import { mapWithConcurrency } from '../lib/map-with-concurrency.ts';
 import type { ContentPart, Message } from '../core/message.ts';
 import type { FetchResponse, GuardedFetch } from '../net/guarded-fetch.ts';
-import {
-  IMAGE_BYTES_MAX,
-  IMAGE_FETCH_CONCURRENCY,
-  IMAGES_BYTES_MAX,
-  IMAGES_WORKSPACE_BYTES_MAX,
-  REQUEST_IMAGES_BYTES_MAX,
-  REQUEST_IMAGE_URLS_MAX,
-} from './limits.ts';
+import { IMAGE_BYTES_MAX, IMAGE_FETCH_CONCURRENCY, REQUEST_IMAGE_URLS_MAX } from './limits.ts';
 
-export interface FetchedImages {
-  /** The messages, with a `data:` URL for each image. */
-  readonly messages: readonly Message[];
-  /** Releases the memory that the images count for. Later calls have no effect. */
-  release(): void;
+/** Bytes of the fetched images of running requests. */
+export interface ImageLimits {
+  readonly totalBytesMax: number;
+  readonly workspaceBytesMax: number;
 }
 
-export interface FetchImagesOptions {
-  readonly workspace: string;
-  readonly signal: AbortSignal;
-}
+/** Opens the images of one request. */
+export type OpenRequestImages = (workspace: string) => RequestImages;
 
 /**
  * Fetches the images that messages name by URL. The server of a model must not fetch them: it would fetch any URL, also
  * one of its own machine or network.
  *
- * @throws ServiceError `invalid-request`, naming the message, for an image that cannot be fetched and for more than
- *   REQUEST_IMAGE_URLS_MAX URLs; `overloaded` if the images of running requests take too much memory; the signal's
- *   reason.
+ * @param fetch Reaches public hosts only, and those that the operator allows.
  */
-export type FetchImages = (messages: readonly Message[], options: FetchImagesOptions) => Promise<FetchedImages>;
+export function createOpenImages(fetch: GuardedFetch, limits: ImageLimits): OpenRequestImages {
+  const budget = createByteBudget(limits);
 
-/** @param fetch Reaches public hosts only, and those that the operator allows. */
-export function createFetchImages(fetch: GuardedFetch): FetchImages {
-  const budget = createByteBudget();
-
-  return async (messages, { workspace, signal }) => {
-    const params = findImageUrls(messages);
-    if (params.size === 0) return { messages, release: () => undefined };
-    if (params.size > REQUEST_IMAGE_URLS_MAX) throw createTooManyError(params.size);
+  return (workspace) => {
     const reservation = budget.open(workspace);
     const dataUrls = new Map<string, string>();
-    // The first failure ends the other downloads.
-    const group = createLinkedAbort(signal);
     let bytesTotal = 0;
     const count = (bytes: number): void => {
-      // Nothing is reserved after the reservation was released.
-      group.signal.throwIfAborted();
       bytesTotal += bytes;
       if (bytesTotal > REQUEST_IMAGES_BYTES_MAX) throw createTooLargeError();
       reservation.add(bytes);
     };
-    try {
-      await mapWithConcurrency([...params], IMAGE_FETCH_CONCURRENCY, async ([url, param]) => {
-        try {
-          const response = await fetch(url, { bytesMax: IMAGE_BYTES_MAX, accept: 'image/*', signal: group.signal });
-          dataUrls.set(url, await readDataUrl(response, count));
-        } catch (thrown) {
-          signal.throwIfAborted();
-          throw toImageError(thrown, param);
-        }
-      });
-    } catch (error) {
-      group.abort(error);
-      reservation.release();
-      throw error;
-    } finally {
-      group.unlink();
-    }
+
+    const fetchMissing = async (params: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> => {
+      // The first failure ends the other downloads.
+      const group = createLinkedAbort(signal);
+      const countPiece = (bytes: number): void => {
+        // Nothing is reserved after the reservation was released.
+        group.signal.throwIfAborted();
+        count(bytes);
+      };
+      try {
+        const missing = [...params].filter(([url]) => !dataUrls.has(url));
+        await mapWithConcurrency(missing, IMAGE_FETCH_CONCURRENCY, async ([url, param]) => {
+          try {
+            const response = await fetch(url, { bytesMax: IMAGE_BYTES_MAX, accept: 'image/*', signal: group.signal });
+            dataUrls.set(url, await readDataUrl(response, countPiece));
+          } catch (thrown) {
+            signal.throwIfAborted();
+            throw toImageError(thrown, param);
+          }
+        });
+      } catch (error) {
+        group.abort(error);
+        throw error;
+      } finally {
+        group.unlink();
+      }
+    };
     const replace = (part: ContentPart): ContentPart =>
       part.type === 'image' ? { ...part, url: dataUrls.get(part.url) ?? part.url } : part;
+
     return {
-      messages: messages.map((message) => ({ ...message, content: message.content.map(replace) })),
-      release: reservation.release,
+      async inline(messages, signal) {
+        const params = findImageUrls(messages);
+        if (params.size === 0) return messages;
+        if (params.size > REQUEST_IMAGE_URLS_MAX) throw createTooManyError(params.size);
+        await fetchMissing(params, signal);
+        return messages.map((message) => ({ ...message, content: message.content.map(replace) }));
+      },
+      release() {
+        dataUrls.clear();
+        reservation.release();
+      },
     };
   };
 }
+
+/** Whether messages name images that are not in the request. */
+export const hasImageUrls = (messages: readonly Message[]): boolean => findImageUrls(messages).size > 0;
 
 /** Returns the URLs of images that are not in the request, each with the field that names it first. */
 function findImageUrls(messages: readonly Message[]): ReadonlyMap<string, string> {
@@ -159,7 +161,9 @@ interface ByteReservation {
 }
 
 /** Counts the bytes of fetched images, of all workspaces and of each. */
-function createByteBudget(): { open(workspace: string): ByteReservation } {
+function createByteBudget({ totalBytesMax, workspaceBytesMax }: ImageLimits): {
+  open(workspace: string): ByteReservation;
+} {
   const bytesByWorkspace = new Map<string, number>();
   let total = 0;
 
@@ -176,7 +180,7 @@ function createByteBudget(): { open(workspace: string): ByteReservation } {
       return {
         add(bytes) {
           const own = (bytesByWorkspace.get(workspace) ?? 0) + bytes;
-          if (total + bytes > IMAGES_BYTES_MAX || own > IMAGES_WORKSPACE_BYTES_MAX) throw createOverloadedError();
+          if (total + bytes > totalBytesMax || own > workspaceBytesMax) throw createOverloadedError();
           change(bytes);
         },
         release: () => change(-reserved),

@@ -15,7 +15,7 @@ import type { Admission } from './admission.ts';
 import type { AnswerChecker } from './answer-checker.ts';
 import type { CheckAnswer } from './output-checks.ts';
 import { toEngineOwner } from './engine-owner.ts';
-import type { FetchedImages, FetchImages } from './fetch-images.ts';
+import type { OpenRequestImages } from './fetch-images.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, UsageReservation } from './ledger.ts';
 import { getModelLogFields } from './model-log-fields.ts';
@@ -44,7 +44,7 @@ interface GenerateDeps {
   readonly ledger: Ledger;
   readonly ids: Pick<IdGenerator, 'createToolCallId'>;
   readonly answerChecker: Pick<AnswerChecker, 'findProblem'>;
-  readonly fetchImages: FetchImages;
+  readonly openImages: OpenRequestImages;
 }
 
 /** Creates the pipeline that turns a request into generation events; every protocol uses it. */
@@ -56,7 +56,7 @@ export function createGenerate({
   ledger,
   ids,
   answerChecker,
-  fetchImages,
+  openImages,
 }: GenerateDeps): Generate {
   const getRenderer = createPromptRenderer();
 
@@ -73,14 +73,14 @@ export function createGenerate({
     const engineOwner = toEngineOwner({ owner, ...omitNullish({ priority }) });
     let lease: EngineLease | undefined;
     let reservation: UsageReservation | undefined;
-    let images: FetchedImages | undefined;
+    const images = context.images ?? openImages(owner.workspace);
     const run = createLinkedAbort(context.signal);
     const finish = (usage: Usage, outcome: RunOutcome): void => {
       run.unlink();
       permit.release(usage, outcome);
       lease?.release();
       reservation?.settle(usage, outcome);
-      images?.release();
+      if (!context.images) images.release();
     };
     try {
       lease = await acquireEngine(resolved);
@@ -92,8 +92,7 @@ export function createGenerate({
       };
       checkAbilities(received, model, engine);
       checkPromptLength(countRequestChars(received), loaded.contextTokens);
-      images = await fetchImages(received.messages, { workspace: owner.workspace, signal: run.signal });
-      const request = { ...received, messages: images.messages };
+      const request = { ...received, messages: await images.inline(received.messages, run.signal) };
       const style = getModelStyle(model);
       const caller = { owner: engineOwner, signal: run.signal };
       const checkAnswer: CheckAnswer = (schema, text) => answerChecker.findProblem(schema, text, caller);

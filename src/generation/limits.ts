@@ -112,10 +112,3 @@ export const IMAGE_FETCH_MS_MAX = 30_000;
 
 /** Images of one request that are fetched at a time. */
 export const IMAGE_FETCH_CONCURRENCY = 4;
-
-/** Bytes of all images that are fetched for one request: as much as a JSON body can have in base64. Beyond: 400. */
-export const REQUEST_IMAGES_BYTES_MAX = 12 * 1024 * 1024;
-
-/** Bytes of fetched images of all running requests of a process, and of one workspace. Beyond: 503. */
-export const IMAGES_BYTES_MAX = 128 * 1024 * 1024;
-export const IMAGES_WORKSPACE_BYTES_MAX = 64 * 1024 * 1024;

@@ -36,7 +36,7 @@ function createReloadedPipeline() {
     ...runDeps,
     ids: { createToolCallId: () => 'call_1' },
     answerChecker: { findProblem: async () => undefined },
-    fetchImages: async (messages) => ({ messages, release: () => undefined }),
+    openImages: () => ({ inline: async (messages) => messages, release: () => undefined }),
   });
   const generate: Generate = (...request) => {
     current = after;

@@ -8,15 +8,17 @@ import { createAnswerChecker } from '../generation/answer-checker.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createDeploymentAdmission, type DeploymentAdmissionDeps } from '../generation/deployment-admission.ts';
 import { createEmbedder } from '../generation/embed.ts';
-import { createFetchImages } from '../generation/fetch-images.ts';
-import { createFitHistory } from '../generation/fit-history.ts';
+import { createOpenImages } from '../generation/fetch-images.ts';
+import { createFitHistory, type FitHistory } from '../generation/fit-history.ts';
 import { IMAGE_FETCH_MS_MAX } from '../generation/limits.ts';
 import { createGenerate } from '../generation/generate.ts';
+import type { Generate } from '../generation/generation.ts';
 import { createSplitChoices } from '../generation/split-choices.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
 import { createRanker } from '../generation/rank.ts';
 import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
+import { shareImages } from '../generation/share-images.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
@@ -57,8 +59,9 @@ export async function openGeneration(
   const getPromptStyle = ({ entry }: ResolvedModel) => getFamily(getFamilyName(entry));
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
-  const fetchImages = createFetchImages(
+  const openImages = createOpenImages(
     createGuardedFetch({ allow: config.images.allow, timeouts: { totalMs: IMAGE_FETCH_MS_MAX } }),
+    config.images,
   );
   const splitChoices = createSplitChoices({ catalogue, acquireEngine: engineFor });
   const generateText = splitChoices(
@@ -69,7 +72,7 @@ export async function openGeneration(
       ...accounting,
       ids: systemIdGenerator,
       answerChecker: answerCheck,
-      fetchImages,
+      openImages,
     }),
   );
   const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
@@ -87,8 +90,16 @@ export async function openGeneration(
     countPrompt: countText,
     extract,
   });
-  const generate = withDocuments(serverTools.wrapGenerate(generateText));
-  const fitHistory = createFitHistory({ generate, countPrompt });
+  const generateWithTools = withDocuments(serverTools.wrapGenerate(generateText));
+  const generate: Generate = (request, on, runContext) =>
+    shareImages({ openImages, messages: request.messages, context: runContext }, (shared) =>
+      generateWithTools(request, on, shared),
+    );
+  const fitRequest = createFitHistory({ generate, countPrompt });
+  const fitHistory: FitHistory = (request, on, runContext) =>
+    shareImages({ openImages, messages: request.withoutOldestTurns(0).messages, context: runContext }, (shared) =>
+      fitRequest(request, on, shared),
+    );
   const tokenize = createTokenize({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
   const embed = createEmbedder({ catalogue, acquireEngine: engineRouter.embeddingsFor, ...accounting });
   const rank = createRanker({ catalogue, acquireEngine: engineRouter.rankingFor, ...accounting });

@@ -7,6 +7,7 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import { createSchemaCheck } from '../../grammar/schema-check.ts';
 import type { Permit } from '../admission.ts';
+import type { OpenRequestImages } from '../fetch-images.ts';
 import { createGenerate } from '../generate.ts';
 import type { WithEngineDeps } from '../with-engine.ts';
 
@@ -97,17 +98,23 @@ export function createTestDeps<Engine>(
 }
 
 /** Creates a generation with recording dependencies. */
-export function createTestGeneration(engine: TextEngine, options: Parameters<typeof createTestDeps>[1] = {}) {
+export function createTestGeneration(
+  engine: TextEngine,
+  options: Parameters<typeof createTestDeps>[1] & { readonly openImages?: OpenRequestImages } = {},
+) {
   const { records, caller, context, deps } = createTestDeps(engine, options);
   const generate = createGenerate({
     ...deps,
     getModelStyle: () => ({ stopTokens: [] }),
     ids: { createToolCallId: () => 'call_1' },
     answerChecker: { findProblem: async (schema, text) => createSchemaCheck(schema)(JSON.parse(text)) },
-    fetchImages: async (messages) => {
-      records.imagesFetched++;
-      return { messages, release: () => void records.imagesReleased++ };
-    },
+    openImages: options.openImages ?? (() => ({
+      async inline(messages) {
+        records.imagesFetched++;
+        return messages;
+      },
+      release: () => void records.imagesReleased++,
+    })),
   });
   return {
     records,

@@ -1,4 +1,5 @@
 import type { GenerationEvent } from '../../../core/event.ts';
+import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { Message } from '../../../core/message.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import type {
@@ -17,6 +18,7 @@ import { createScriptedEngine, type ScriptStep } from '../../../engines/scripted
 import { systemClock } from '../../../lib/clock.ts';
 import { createTestGeneration, ENTRY, REQUEST } from '../../__fixtures__/test-generation.ts';
 import { createCountPrompt } from '../../count-prompt.ts';
+import type { OpenRequestImages } from '../../fetch-images.ts';
 import type { Generation } from '../../generation.ts';
 import type { StoreFile, OpenCallerFiles } from '../code-session.ts';
 import { createExamineRequest } from '../examine-request.ts';
@@ -59,6 +61,9 @@ export interface TestServerToolsOptions {
   readonly code?: CodeInterpreter | undefined;
   readonly openCallerFiles?: OpenCallerFiles;
   readonly storeFile?: StoreFile;
+  readonly openImages?: OpenRequestImages;
+  /** Abilities of the model. */
+  readonly abilities?: ModelEntry['abilities'];
 }
 
 const OUTPUT: CodeOutput = { stdout: '', stderr: '', files: [], isTruncated: false };
@@ -80,9 +85,12 @@ export function createTestServerTools(options: TestServerToolsOptions = {}) {
     onRunEnd: ({ isCancelled }) => void runsCancelled.push(isCancelled),
   });
   const engine = options.engine ?? scripted;
-  const abilities = { ...ENTRY.abilities, tools: true, ...(options.thinking ? { thinking: options.thinking } : {}) };
+  const abilities = options.abilities ?? { ...ENTRY.abilities, tools: true, ...(options.thinking ? { thinking: options.thinking } : {}) };
   const { repeatsCalls = false } = options;
-  const generation = createTestGeneration(engine, { entry: { ...ENTRY, contextTokens, abilities, repeatsCalls } });
+  const generation = createTestGeneration(engine, {
+    entry: { ...ENTRY, contextTokens, abilities, repeatsCalls },
+    ...(options.openImages ? { openImages: options.openImages } : {}),
+  });
   const { catalogue, acquireEngine } = generation.deps;
   const countPrompt = createCountPrompt({ catalogue, acquireEngine, getModelStyle: () => ({}) });
   const search: Search = async (query) => {
@@ -90,7 +98,7 @@ export function createTestServerTools(options: TestServerToolsOptions = {}) {
     return { results: results(query), findings };
   };
   let ids = 0;
-  const generate = createGenerateWithServerTools({
+  const run = createGenerateWithServerTools({
     generate: generation.deps.generate,
     examine: createExamineRequest({ catalogue, acquireEngine, countPrompt }),
     search: 'search' in options ? options.search : search,
@@ -104,6 +112,8 @@ export function createTestServerTools(options: TestServerToolsOptions = {}) {
   });
   const { context } = generation;
   return {
+    run,
+    context,
     engineRequests,
     queries,
     /** For each finished model run: whether it was canceled. */
@@ -114,7 +124,7 @@ export function createTestServerTools(options: TestServerToolsOptions = {}) {
     prompts: () =>
       engineRequests.map(({ input }) => (input.type === 'segments' ? input.segments.map(({ text }) => text).join('') : '')),
     generate: (serverTools: ServerToolOptions | undefined, request: Partial<GenerationRequest> = {}): Promise<Generation> =>
-      generate({ ...REQUEST, ...request, ...(serverTools ? { serverTools } : {}) }, { interface: 'chat' }, context),
+      run({ ...REQUEST, ...request, ...(serverTools ? { serverTools } : {}) }, { interface: 'chat' }, context),
   };
 }
 
