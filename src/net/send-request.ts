@@ -5,7 +5,8 @@ import { FETCH_HEADER_BYTES_MAX } from './limits.ts';
 import type { FetchDeadlines } from './fetch-deadlines.ts';
 import { toConnectionError, createHostError } from './fetch-errors.ts';
 import type { ResolveHost } from './resolve-host.ts';
-import { getHost, type UrlRules } from './url-rules.ts';
+import { getHost } from '../lib/public-hosts.ts';
+import type { UrlRules } from './url-rules.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 
 export interface SendRequestOptions {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { ServiceError } from '../core/error.ts';
 import { FETCH_URL_CHARS_MAX } from './limits.ts';
 import { createNetworkMatcher, type AddressMatcher } from '../lib/network-matcher.ts';
-import { createPublicAddressMatcher } from './address-rules.ts';
+import { createPublicAddressMatcher, getHost, isLocalName } from '../lib/public-hosts.ts';
 import { createInvalidUrlError, createHostError } from './fetch-errors.ts';
 
 export interface UrlRules {
@@ -24,22 +24,6 @@ export interface UrlRulesOptions {
   /** Default: 80, 443, and all ports from 1024. */
   readonly ports: readonly number[] | undefined;
 }
-
-/** Top-level names that are never public, whatever they resolve to. */
-const LOCAL_TOP_LEVEL_DOMAINS: ReadonlySet<string> = new Set([
-  'alt',
-  'arpa',
-  'corp',
-  'home',
-  'internal',
-  'intranet',
-  'lan',
-  'local',
-  'localdomain',
-  'localhost',
-  'onion',
-  'private',
-]);
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
@@ -83,15 +67,6 @@ export function createUrlRules({ allow, ports }: UrlRulesOptions): UrlRules {
       if (addresses.length === 0 || !addresses.every(isRight)) throw createHostError();
     },
   };
-}
-
-/** Returns the host as the resolver takes it, without the brackets of an IPv6 address. */
-export const getHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
-
-/** Public names contain a dot; others are completed by the search list of the machine. */
-function isLocalName(host: string): boolean {
-  const labels = host.split('.');
-  return labels.length < 2 || LOCAL_TOP_LEVEL_DOMAINS.has(labels.at(-1) ?? '');
 }
 
 function createAllowedNetworks(texts: readonly string[]): AddressMatcher {

@@ -240,6 +240,25 @@ test('does not follow a redirect from HTTPS to HTTP', async (t) => {
   await assert.rejects(store.pull(createWeights()), /redirects to an address that is not allowed/);
 });
 
+test('does not follow a redirect from a public hub to the own network, without a request there', async (t) => {
+  for (const location of [
+    'https://127.0.0.1/w',
+    'https://localhost/w',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[::ffff:10.0.0.1]/w',
+    'https://storage.internal/w',
+  ]) {
+    const requested: string[] = [];
+    const fetch = async (url: string): Promise<Response> => {
+      requested.push(new URL(url).hostname);
+      return new Response(null, { status: 302, headers: { location } });
+    };
+    const store = createTestWeightsStore(await createTemporaryFolder(t), { hubUrl: 'https://hub.example', fetch });
+    await assert.rejects(store.pull(createWeights()), { kind: 'upstream-failed', message: /which is not public/ });
+    assert.deepEqual(new Set(requested), new Set(['hub.example']));
+  }
+});
+
 test('rejects a download that does not fit on the disk before its first byte', async (t) => {
   const scenario = await createScenario(t, {}, { diskReserveBytes: Number.MAX_SAFE_INTEGER });
   await assert.rejects(scenario.store.pull(createWeights()), {

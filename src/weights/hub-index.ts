@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
-import { HUB_ANSWER_CHARS_MAX, HUB_CONNECT_MS, HUB_LIST_PAGES_MAX, HUB_SEARCH_HITS_MAX } from './limits.ts';
+import {
+  HUB_ANSWER_CHARS_MAX,
+  HUB_ANSWER_MS,
+  HUB_CONNECT_MS,
+  HUB_LIST_PAGES_MAX,
+  HUB_SEARCH_HITS_MAX,
+} from './limits.ts';
 import type { Fetch } from './pull-limits.ts';
 import { readTextUpTo } from './read-body-text.ts';
 import { requestHubFile } from './request-hub-file.ts';
@@ -43,17 +49,21 @@ interface HubIndexOptions {
   readonly hubUrl: string | undefined;
   readonly fetch: Fetch;
   readonly connectMs?: number;
+  /** Time for a whole answer. */
+  readonly answerMs?: number;
 }
 
 const Revision = z.object({ sha: z.string().regex(/^[0-9a-f]{40}$/), tags: z.array(z.string()).catch([]) });
+
+const size = z.int().min(0);
 
 const Tree = z.array(
   z.object({
     type: z.string(),
     path: z.string(),
-    size: z.number(),
+    size,
     lfs: z
-      .object({ oid: z.string().regex(/^[0-9a-f]{64}$/), size: z.number() })
+      .object({ oid: z.string().regex(/^[0-9a-f]{64}$/), size })
       .nullish()
       .catch(undefined),
   }),
@@ -64,19 +74,35 @@ const Hits = z.array(
 );
 
 /** Creates the index of a hub that speaks Hugging Face's API. */
-export function createHubIndex({ hubUrl, fetch, connectMs = HUB_CONNECT_MS }: HubIndexOptions): HubIndex {
+export function createHubIndex({
+  hubUrl,
+  fetch,
+  connectMs = HUB_CONNECT_MS,
+  answerMs = HUB_ANSWER_MS,
+}: HubIndexOptions): HubIndex {
   const request = async <Schema extends z.ZodType>(path: string, schema: Schema) => {
     if (hubUrl === undefined) throw new ServiceError('upstream-failed', 'The hub is switched off (hubUrl: off).');
     const url = new URL(path, `${hubUrl.replace(/\/+$/, '')}/`);
-    const { signal } = new AbortController();
-    const { response } = await requestHubFile(url.href, { accept: 'application/json' }, { fetch, signal, connectMs });
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw createStatusError(response.status, url);
-    }
-    const parsed = schema.safeParse(parseJson(await readTextUpTo(response, HUB_ANSWER_CHARS_MAX)));
+    const { response, text } = await readAnswer(url);
+    const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return { value: parsed.data, next: findNextPage(response, url) };
     throw new ServiceError('upstream-failed', `The answer of the hub for ${url.href} has an unexpected form.`);
+  };
+
+  const readAnswer = async (url: URL): Promise<{ readonly response: Response; readonly text: string }> => {
+    const signal = AbortSignal.timeout(answerMs);
+    try {
+      const { response } = await requestHubFile(url.href, { accept: 'application/json' }, { fetch, signal, connectMs });
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw createStatusError(response.status, url);
+      }
+      return { response, text: await readTextUpTo(response, HUB_ANSWER_CHARS_MAX) };
+    } catch (thrown) {
+      if (!signal.aborted) throw thrown;
+      const message = `The hub did not send its answer to ${url.href} within ${answerMs / 1000} s.`;
+      throw new ServiceError('upstream-failed', message, { cause: thrown });
+    }
   };
 
   return {
@@ -90,7 +116,7 @@ export function createHubIndex({ hubUrl, fetch, connectMs = HUB_CONNECT_MS }: Hu
           throw new ServiceError('upstream-failed', `${name} has too many files: name one, ${name}/FILE.gguf.`);
         const page: { value: z.output<typeof Tree>; next: string | undefined } = await request(path, Tree);
         for (const { type, path: file, size, lfs } of page.value)
-          if (type === 'file')
+          if (type === 'file' && isPlainPath(file))
             files.push({ path: file, sizeBytes: lfs?.size ?? size, ...omitNullish({ sha256: lfs?.oid }) });
         path = page.next;
       }
@@ -106,10 +132,9 @@ export function createHubIndex({ hubUrl, fetch, connectMs = HUB_CONNECT_MS }: Hu
         limit: String(HUB_SEARCH_HITS_MAX),
       });
       const { value } = await request(`api/models?${query.toString()}`, Hits);
-      return value.map(({ id, downloads, tags }) => ({
-        name: id,
-        ...omitNullish({ downloads, licence: findLicence(tags) }),
-      }));
+      return value
+        .filter(({ id }) => isPlainPath(id))
+        .map(({ id, downloads, tags }) => ({ name: id, ...omitNullish({ downloads, licence: findLicence(tags) }) }));
     },
   };
 }
@@ -122,8 +147,17 @@ function findNextPage(response: Response, url: URL): string | undefined {
   return nextUrl.origin === url.origin ? nextUrl.href : undefined;
 }
 
-const findLicence = (tags: readonly string[]): string | undefined =>
-  tags.find((tag) => tag.startsWith('license:'))?.slice('license:'.length);
+function findLicence(tags: readonly string[]): string | undefined {
+  const licence = tags.find((tag) => tag.startsWith('license:'))?.slice('license:'.length);
+  return licence !== undefined && isPrintable(licence) ? licence : undefined;
+}
+
+/** Whether a text has no characters that control a terminal or the direction of text: commands print what the hub says. */
+const isPrintable = (text: string): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
+
+/** Whether a path stays within its repository, and can be printed. */
+const isPlainPath = (path: string): boolean =>
+  isPrintable(path) && path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 
 /** The hub also answers 401 for a repository that does not exist. */
 const createStatusError = (status: number, url: URL): ServiceError =>

@@ -59,3 +59,6 @@ export const HUB_LIST_PAGES_MAX = 20;
 
 /** Repositories that `models search` shows. Beyond: the less popular ones are left out. */
 export const HUB_SEARCH_HITS_MAX = 20;
+
+/** Ms for one answer of the hub's API, from the request to its last byte. Beyond: the command fails. */
+export const HUB_ANSWER_MS = 30_000;

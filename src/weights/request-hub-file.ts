@@ -1,5 +1,6 @@
 import { ServiceError } from '../core/error.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
+import { isPublicUrl } from '../lib/public-hosts.ts';
 import { HUB_REDIRECTS_MAX } from './limits.ts';
 import type { Fetch } from './pull-limits.ts';
 
@@ -42,7 +43,7 @@ export async function requestHubFile(
       // After a redirect, an ETag of 64 digits may be the storage's hash of something else; the hub's is the file's.
       if (response.ok) sha256 ??= parseSha256Tag(response.headers.get('etag'));
     }
-    const redirectUrl = parseRedirect(response, currentUrl);
+    const redirectUrl = parseRedirect(response, currentUrl, new URL(url));
     if (!redirectUrl) {
       const etag = response.headers.get('etag');
       return {
@@ -80,16 +81,25 @@ async function connect(
   }
 }
 
-function parseRedirect(response: Response, currentUrl: URL): URL | undefined {
+/**
+ * Returns the target of a redirect. A hub on the internet must not have files fetched from the operator's own network; one
+ * in that network may redirect within it.
+ */
+function parseRedirect(response: Response, currentUrl: URL, hubUrl: URL): URL | undefined {
   const location = response.headers.get('location');
   if (location === null || response.status < 301 || response.status > 308 || response.status === 304) return undefined;
   const redirectUrl = URL.canParse(location, currentUrl.href) ? new URL(location, currentUrl) : undefined;
-  const isAllowed =
+  const isAllowedProtocol =
     redirectUrl?.protocol === 'https:' || (redirectUrl?.protocol === 'http:' && currentUrl.protocol === 'http:');
-  if (redirectUrl && isAllowed) return redirectUrl;
+  if (!redirectUrl || !isAllowedProtocol)
+    throw new ServiceError(
+      'upstream-failed',
+      `${currentUrl.origin} redirects to an address that is not allowed: only HTTPS, or HTTP after HTTP, is followed.`,
+    );
+  if (isPublicUrl(redirectUrl) || !isPublicUrl(hubUrl)) return redirectUrl;
   throw new ServiceError(
     'upstream-failed',
-    `${currentUrl.origin} redirects to an address that is not allowed: only HTTPS, or HTTP after HTTP, is followed.`,
+    `${currentUrl.origin} redirects to ${redirectUrl.host}, which is not public: only a hub that is not public itself may do so.`,
   );
 }
 

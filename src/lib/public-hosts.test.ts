@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPublicAddressMatcher } from './address-rules.ts';
+import { createPublicAddressMatcher, isPublicUrl } from './public-hosts.ts';
 
 describe('createPublicAddressMatcher', () => {
   const isPublic = createPublicAddressMatcher();
@@ -34,4 +34,24 @@ describe('createPublicAddressMatcher', () => {
   for (const address of ['', 'localhost', '1.1.1.1%eth0', '1.1.1', '2606:4700::1%1', '[::1]', '1.1.1.1/32']) {
     it(`rejects ${JSON.stringify(address)}`, () => assert.equal(isPublic(address), false));
   }
+});
+
+describe('isPublicUrl', () => {
+  it('tells public hosts from local names and addresses', () => {
+    for (const url of ['https://hub.example/x', 'https://1.1.1.1/', 'http://[2606:4700::1111]/'])
+      assert.equal(isPublicUrl(new URL(url)), true, url);
+    for (const url of [
+      'http://localhost/',
+      'http://localhost./',
+      'http://hub/',
+      'http://hub.internal/',
+      'http://127.0.0.1/',
+      'http://2130706433/',
+      'https://10.0.0.1/',
+      'https://169.254.169.254/',
+      'http://[::1]/',
+      'http://[::ffff:127.0.0.1]/',
+    ])
+      assert.equal(isPublicUrl(new URL(url)), false, url);
+  });
 });

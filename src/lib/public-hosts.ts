@@ -1,4 +1,5 @@
-import { createNetworkMatcher, getIpFamily, type AddressMatcher } from '../lib/network-matcher.ts';
+import { isIP } from 'node:net';
+import { createNetworkMatcher, getIpFamily, type AddressMatcher } from './network-matcher.ts';
 
 /**
  * IPv4 networks without public hosts: the IANA special-purpose registry, multicast and reserved networks.
@@ -37,4 +38,37 @@ export function createPublicAddressMatcher(): AddressMatcher {
     const family = getIpFamily(address);
     return family !== undefined && !isNonPublic(address) && (family === 'ipv4' || isGlobalUnicast(address));
   };
+}
+
+/** Top-level names that are never public, whatever they resolve to. */
+const LOCAL_TOP_LEVEL_DOMAINS: ReadonlySet<string> = new Set([
+  'alt',
+  'arpa',
+  'corp',
+  'home',
+  'internal',
+  'intranet',
+  'lan',
+  'local',
+  'localdomain',
+  'localhost',
+  'onion',
+  'private',
+]);
+
+/** Returns the host as the resolver takes it, without the brackets of an IPv6 address. */
+export const getHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+
+/**
+ * Whether a host name is never public. Public names contain a dot; others are completed by the search list of the machine.
+ */
+export function isLocalName(host: string): boolean {
+  const labels = host.split('.');
+  return labels.length < 2 || LOCAL_TOP_LEVEL_DOMAINS.has(labels.at(-1) ?? '');
+}
+
+/** Whether a URL names a public host, as far as its text tells: a name may still have an internal address. */
+export function isPublicUrl(url: URL): boolean {
+  const host = getHost(url);
+  return isIP(host) === 0 ? !isLocalName(host.replace(/\.+$/, '')) : createPublicAddressMatcher()(host);
 }
