@@ -1,5 +1,6 @@
 import type { RequestContext } from '../core/context.ts';
 import type { Message } from '../core/message.ts';
+import { onIterationEnd } from '../lib/on-iteration-end.ts';
 import { hasImageUrls, type OpenRequestImages } from './fetch-images.ts';
 import type { Generation } from './generation.ts';
 
@@ -28,33 +29,9 @@ export async function shareImages<Result extends Generation>(
   context.signal.addEventListener('abort', release, { once: true });
   try {
     const generation = await run({ ...context, images });
-    return { ...generation, batches: releaseAtEnd(generation.batches, release) };
+    return { ...generation, batches: onIterationEnd(generation.batches, release) };
   } catch (error) {
     release();
     throw error;
   }
 }
-
-/** A hand-written iterator, as in run-events.ts: `return` must work at once, also before the first `next`. */
-const releaseAtEnd = (batches: Generation['batches'], release: () => void): Generation['batches'] => ({
-  [Symbol.asyncIterator]() {
-    const source = batches[Symbol.asyncIterator]();
-    return {
-      async next() {
-        try {
-          const step = await source.next();
-          if (step.done === true) release();
-          return step;
-        } catch (error) {
-          release();
-          throw error;
-        }
-      },
-      async return() {
-        release();
-        await source.return?.();
-        return { done: true, value: undefined };
-      },
-    };
-  },
-});

@@ -8,6 +8,7 @@ import { buildCommandLine, type CommandPreset, type ProgramSettings } from '../e
 import { createCompletionEngine, type CompletionServerKind } from '../engines/completion/completion-engine.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import { createPool, type Pool, type PoolEndpoint, type PoolShare } from '../engines/pool/pool.ts';
+import { shareSequences } from '../engines/shared-start.ts';
 import type { SupervisedProcess } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -223,7 +224,7 @@ export async function createProgramEngine(
   // Before the program runs, the engine is asked only for capabilities, which do not depend on its URL.
   const { capabilities } = createEngineAt('http://127.0.0.1:9', '');
   const server = await (deps.openServer ?? start)();
-  const engine = createCommandEngine({
+  const programEngine = createCommandEngine({
     server,
     createEngineAt,
     capabilities,
@@ -231,6 +232,10 @@ export async function createProgramEngine(
     hasRanking: entry.interfaces.includes('rerank'),
     onToken: deps.onToken,
   });
+  const { input, sequences } = remote;
+  const { workspaceShare, clock } = deps;
+  const isShared = input === 'chat' && sequences !== undefined;
+  const engine = isShared ? shareSequences(programEngine, { sequences, workspaceShare }, clock) : programEngine;
   return { engine, server };
 }
 

@@ -5,14 +5,12 @@ import {
   POOL_HEALTH_POLL_MS,
   POOL_SINGLE_BACKOFF_MS_MAX,
 } from './limits.ts';
-import { QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { EmbeddingEngine, EngineRequest, EngineRun, RankingEngine, TextEngine } from '../engine.ts';
-import { createSequencePool, type SequencePool } from '../sequence-pool.ts';
+import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engine.ts';
+import { createSharedStart, type StartCall } from '../shared-start.ts';
 import { computeAffinity } from './affinity.ts';
-import { startChoiceCalls, type ChoiceCall } from './choice-calls.ts';
 import { createBackgroundLimiter, type BackgroundLimiter } from './background-limiter.ts';
 import { createCircuitBreaker, type BreakerBackoff } from './circuit-breaker.ts';
 import { createHealthProber } from './health-prober.ts';
@@ -122,7 +120,8 @@ export function createPool(deps: PoolDeps): Pool {
   });
 
   const limiter = createBackgroundLimiter(members);
-  const sequences = deps.share && createSharedSequences(members.length, deps.share, clock);
+  const startShared =
+    deps.share && createSharedStart({ ...deps.share, sequences: members.length * deps.share.memberSequences }, clock);
   const createRequestFailover = (failoverOptions: FailoverOptions = {}): Failover =>
     createFailover({ members, attemptsMax, random }, failoverOptions);
   const poolModel = createPoolModel({ members, clock, log });
@@ -140,7 +139,7 @@ export function createPool(deps: PoolDeps): Pool {
     start(request, signal) {
       // A request that the limiter keeps waiting must not hold a sequence.
       return limiter.run(request.owner, signal, (onRegistered) => {
-        const start: StartAtMember = (call, options) => {
+        const start: StartCall = (call, options) => {
           const failover = createRequestFailover({
             signal: options.signal,
             owner: call.owner,
@@ -148,11 +147,7 @@ export function createPool(deps: PoolDeps): Pool {
           });
           return runRegistered(onRegistered, () => startWithFailover(call, { ...options, failover }));
         };
-        if (!sequences) return start(request, { signal });
-        return startChoiceCalls(request, {
-          signal,
-          start: (call, options) => runWithSequence(sequences, call, { ...options, start }),
-        });
+        return startShared ? startShared(request, signal, start) : start(request, { signal });
       });
     },
     loadModel: poolModel.getModel,
@@ -167,44 +162,6 @@ export function createPool(deps: PoolDeps): Pool {
       for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
     },
   };
-}
-
-const createSharedSequences = (
-  memberCount: number,
-  { memberSequences, workspaceShare }: PoolShare,
-  clock: Pick<Clock, 'monotonic'>,
-): SequencePool =>
-  createSequencePool({
-    getTotal: () => memberCount * memberSequences,
-    workspaceShare,
-    hasLiveReserve: true,
-    queueLengthMax: QUEUE_LENGTH_MAX,
-    queueWaitMsMax: QUEUE_WAIT_MS_MAX,
-    clock,
-  });
-
-/** Starts a request at a member. `onClose` is called when nothing more is read from it. */
-type StartAtMember = (
-  request: EngineRequest,
-  options: { readonly signal: AbortSignal; readonly onClose?: () => void },
-) => Promise<EngineRun>;
-
-/** Waits for a sequence, and keeps it until the answer ends: these servers cannot continue an interrupted answer. */
-async function runWithSequence(
-  sequences: SequencePool,
-  request: EngineRequest,
-  { signal, hasStarted, start }: ChoiceCall & { readonly start: StartAtMember },
-): Promise<EngineRun> {
-  const { owner } = request;
-  const { release } = await sequences.acquire({ owner, choices: 1, canInterrupt: () => false, hasStarted }, signal);
-  signal.addEventListener('abort', release, { once: true });
-  if (signal.aborted) release();
-  try {
-    return await start(request, { signal, onClose: release });
-  } catch (error) {
-    release();
-    throw error;
-  }
 }
 
 /** Runs a call that registers its work with a member before its first `await`. */

@@ -1,8 +1,9 @@
-import type { EngineEvent, Usage } from '../../core/event.ts';
-import { createCancelledError } from '../../core/generation-errors.ts';
-import { createLinkedAbort, type LinkedAbort } from '../../lib/linked-abort.ts';
-import type { EngineRequest, EngineRun } from '../engine.ts';
-import { mergeGenerators } from '../merge-generators.ts';
+import type { EngineEvent, Usage } from '../core/event.ts';
+import { createCancelledError } from '../core/generation-errors.ts';
+import { createLinkedAbort, type LinkedAbort } from '../lib/linked-abort.ts';
+import { onIterationEnd } from '../lib/on-iteration-end.ts';
+import type { EngineRequest, EngineRun } from './engine.ts';
+import { mergeGenerators } from './merge-generators.ts';
 
 export interface ChoiceCall {
   /** Aborts when the whole answer has ended in any way. */
@@ -35,21 +36,8 @@ export async function startChoiceCalls(
     const others = Array.from({ length: request.choices - 1 }, (_, i) => startChoice(i + 1));
     // The reader of the choice gets its failure.
     for (const other of others) other.catch(() => undefined);
-    const events = mergeChoices([Promise.resolve({ batches }), ...others], group);
-    return {
-      ...startInfo,
-      batches: {
-        [Symbol.asyncIterator]: () => ({
-          next: () => events.next(),
-          async return() {
-            // `return` alone does not end a generator that was never read.
-            endCalls(group);
-            await events.return();
-            return { done: true, value: undefined };
-          },
-        }),
-      },
-    };
+    const events = mergeChoices([Promise.resolve({ batches }), ...others]);
+    return { ...startInfo, batches: onIterationEnd(events, () => endCalls(group)) };
   } catch (error) {
     endCalls(group);
     throw error;
@@ -72,20 +60,14 @@ function endCalls(group: LinkedAbort): void {
 
 async function* mergeChoices(
   runs: readonly Promise<Pick<EngineRun, 'batches'>>[],
-  group: LinkedAbort,
 ): AsyncGenerator<readonly EngineEvent[], void> {
   const usages = new Map<number, Usage>();
-  try {
-    yield* mergeGenerators(
-      runs.map((run, choice) => readChoice(run, { choice, onUsage: (usage) => usages.set(choice, usage) })),
-    );
-    const first = usages.get(0);
-    // The reader detects a missing end itself.
-    if (first && usages.size === runs.length)
-      yield [{ type: 'end', usage: addCompletions(first, [...usages.values()]) }];
-  } finally {
-    endCalls(group);
-  }
+  yield* mergeGenerators(
+    runs.map((run, choice) => readChoice(run, { choice, onUsage: (usage) => usages.set(choice, usage) })),
+  );
+  const first = usages.get(0);
+  // The reader detects a missing end itself.
+  if (first && usages.size === runs.length) yield [{ type: 'end', usage: addCompletions(first, [...usages.values()]) }];
 }
 
 async function* readChoice(
