@@ -5,6 +5,8 @@ import {
   JSON_BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
   KEEP_ALIVE_MS,
+  QUEUE_LENGTH_MAX,
+  QUEUE_WAIT_MS_MAX,
   REFUSALS_PER_ADDRESS,
 } from '../core/limits.ts';
 import * as http from './limits.ts';
@@ -12,6 +14,10 @@ import * as http from './limits.ts';
 /** The limits that the configuration or a test can override. */
 export const HTTP_LIMITS = {
   bodyBytesMax: JSON_BODY_BYTES_MAX,
+  bodiesBytesMax: http.BODIES_BYTES_MAX,
+  workspaceBodiesBytesMax: http.WORKSPACE_BODIES_BYTES_MAX,
+  bodiesWaitingMax: QUEUE_LENGTH_MAX,
+  bodyWaitMs: QUEUE_WAIT_MS_MAX,
   jsonDepthMax: JSON_DEPTH_MAX,
   headerBytesMax: http.HEADER_BYTES_MAX,
   headersReceiveMs: http.HEADERS_RECEIVE_MS_MAX,

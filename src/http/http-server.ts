@@ -14,6 +14,7 @@ import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { createAddressResolver, type HostRule, type Listener } from './request-address.ts';
 import { findSecret, type Authenticate } from './authenticate.ts';
 import type { AcquireParseSlot } from './run-endpoint.ts';
+import { createBodyBudget } from './body-budget.ts';
 import { createCall, type Call } from './call.ts';
 import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { createCorsHeaders, type CorsOptions } from './cors.ts';
@@ -102,6 +103,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     cors,
     limits,
     meter,
+    bodyBudget: createBodyBudget(limits),
     acquireParseSlot: deps.acquireParseSlot,
   });
 

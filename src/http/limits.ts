@@ -45,8 +45,21 @@ export const UPLOAD_STALL_MS = 60_000;
 /** Ms for a whole upload or download: a gigabyte at 400 kbit/s. Beyond: it is aborted. */
 export const TRANSFER_MS_MAX = 6 * 3_600_000;
 
-/** Bytes of a JSON request body above which it is parsed in turn: smaller ones take at most a few ms. */
+/**
+ * Bytes of a JSON request body above which it is parsed in turn, and needs memory of BODIES_BYTES_MAX before it is read:
+ * smaller ones take at most a few ms, and no more memory than their connection.
+ */
 export const LARGE_BODY_BYTES = 64 * 1024;
+
+/**
+ * Bytes of large JSON request bodies that a process holds at once, each from its first byte until it is parsed; one of
+ * unknown length counts as the longest. 16 bodies of the maximum size. Beyond: requests wait, and their bodies are not
+ * read; 503 after QUEUE_WAIT_MS_MAX, or with QUEUE_LENGTH_MAX waiting.
+ */
+export const BODIES_BYTES_MAX = 256 * 1024 * 1024;
+
+/** The same for one workspace. Beyond: its requests wait; 429 while half of the queue is theirs. */
+export const WORKSPACE_BODIES_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Bytes of a websocket message. Beyond: the connection is closed with 1009. */
 export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;

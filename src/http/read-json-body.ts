@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 import { JSON_MEMBERS_MAX, JSON_VALUES_MAX } from '../core/limits.ts';
 import { findJsonExcess } from '../lib/find-json-excess.ts';
+import { releaseBytes } from '../lib/release-bytes.ts';
+import type { BodyReservation } from './body-budget.ts';
 import type { Call } from './call.ts';
+import { LARGE_BODY_BYTES } from './limits.ts';
 import {
   createBodyTooLargeError,
   checkContentEncoding,
@@ -11,21 +13,33 @@ import {
   createInvalidBodyError,
 } from './body-errors.ts';
 
+export interface ReadJsonBodyOptions {
+  readonly bytesMax: number;
+  /** Memory for a large body. The caller releases it. */
+  readonly reservation: BodyReservation;
+}
+
 /**
  * Reads the bytes of a request's JSON body; returns undefined if there is none. A body without a content type is read as
  * JSON, because clients that omit the header send JSON.
  *
- * @throws ServiceError `too-large`; `invalid-request` for another content type or encoding.
+ * @throws ServiceError `too-large`; `invalid-request` for another content type or encoding; the errors of the reservation;
+ *   the reason of the call's abort.
  */
-export async function readJsonBody(call: Call, bytesMax: number): Promise<Buffer | undefined> {
+export async function readJsonBody(
+  call: Call,
+  { bytesMax, reservation }: ReadJsonBodyOptions,
+): Promise<Buffer | undefined> {
   const { request } = call;
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return undefined;
   checkContentEncoding(headers);
   checkContentType(headers['content-type']);
-  if (Number(headers['content-length'] ?? 0) > bytesMax) throw createBodyTooLargeError(bytesMax);
+  const length = Number(headers['content-length'] ?? 0);
+  if (length > bytesMax) throw createBodyTooLargeError(bytesMax);
+  if (length > LARGE_BODY_BYTES) await reservation.reserve(length);
   call.acceptBody();
-  const bytes = await readBytes(request, bytesMax);
+  const bytes = await readBytes(call, { bytesMax, reservation });
   return bytes.length === 0 ? undefined : bytes;
 }
 
@@ -62,31 +76,49 @@ function checkContentType(type: string | undefined): void {
   }
 }
 
-function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size <= bytesMax) {
-        chunks.push(chunk);
-        return;
-      }
-      // Discard the rest. If the connection closed now, the client would not read the error response.
-      chunks.length = 0;
-      request.off('data', onData);
-      request.resume();
-      reject(createBodyTooLargeError(bytesMax));
-    };
-    const onDisconnect = (): void => reject(createDisconnectError());
-    request.on('data', onData);
-    request.once('end', () => {
-      request.off('close', onDisconnect); // 'close' follows 'end' on every request
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    });
-    request.once('error', onDisconnect);
-    request.once('close', onDisconnect);
+function readBytes({ request, signal }: Call, { bytesMax, reservation }: ReadJsonBodyOptions): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const hasUnknownLength = request.headers['transfer-encoding'] !== undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const onData = (chunk: Buffer): void => {
+    const sizeBefore = size;
+    size += chunk.length;
+    if (size > bytesMax) return fail(createBodyTooLargeError(bytesMax));
+    chunks.push(chunk);
+    if (!hasUnknownLength || size <= LARGE_BODY_BYTES || sizeBefore > LARGE_BODY_BYTES) return;
+    request.pause();
+    reservation.reserve(bytesMax).then(() => request.resume(), fail);
+  };
+  const fail = (error: unknown): void => {
+    // Discard the rest. If the connection closed now, the client would not read the error response.
+    chunks.length = 0;
+    request.off('data', onData);
+    request.resume();
+    reject(error);
+  };
+  const onAbort = (): void => fail(ServiceError.from(signal.reason));
+  const onDisconnect = (): void => reject(createDisconnectError());
+  request.on('data', onData);
+  request.once('end', () => {
+    request.off('close', onDisconnect); // 'close' follows 'end' on every request
+    resolve(joinChunks(chunks));
   });
+  request.once('error', onDisconnect);
+  request.once('close', onDisconnect);
+  if (request.destroyed) onDisconnect();
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/** Joins the chunks of a body, and releases their memory. */
+function joinChunks(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  if (chunks.length === 1 && first) return first;
+  const bytes = Buffer.concat(chunks);
+  for (const chunk of chunks) releaseBytes(chunk);
+  return bytes;
 }
 
 function parseJson(text: string): unknown {

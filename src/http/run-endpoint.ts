@@ -3,7 +3,9 @@ import { ServiceError } from '../core/error.ts';
 import type { Meter } from '../core/telemetry.ts';
 import type { Endpoint, EndpointRequest, Reply } from '../protocols/endpoint.ts';
 import { parseJsonBody, readJsonBody } from './read-json-body.ts';
+import { releaseBytes } from '../lib/release-bytes.ts';
 import { writeBytes } from './write-bytes.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Call } from './call.ts';
 import { createChunkedSink } from './chunked-sink.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -23,6 +25,7 @@ export type AcquireParseSlot = (owner: Owner, signal: AbortSignal) => Promise<()
 export interface RunEndpointDeps {
   readonly limits: HttpLimits;
   readonly meter: Meter;
+  readonly bodyBudget: BodyBudget;
   /** Default: large bodies are parsed at once. */
   readonly acquireParseSlot?: AcquireParseSlot | undefined;
 }
@@ -89,17 +92,22 @@ async function callEndpoint(
   endpoint: Endpoint,
   call: Call,
   { params, upload }: Pick<EndpointRequest, 'params' | 'upload'>,
-  { limits, acquireParseSlot }: RunEndpointDeps,
+  { limits, bodyBudget, acquireParseSlot }: RunEndpointDeps,
 ): Promise<Reply> {
   const { requestId, owner, request, signal, log } = call;
   if (!owner) throw new ServiceError('unauthenticated', '');
-  const bytes = endpoint.method === 'GET' || upload ? undefined : await readJsonBody(call, limits.bodyBytesMax);
-  call.setDeadline(upload ? limits.transferMs : limits.deadlinePlainMs);
-  const isLarge = bytes !== undefined && bytes.length > LARGE_BODY_BYTES;
-  const releaseParseSlot = isLarge ? await acquireParseSlot?.(owner, signal) : undefined;
+  const reservation = bodyBudget.open(call);
+  let releaseParseSlot: (() => void) | undefined;
   try {
+    const hasJsonBody = endpoint.method !== 'GET' && !upload;
+    const bytes = hasJsonBody ? await readJsonBody(call, { bytesMax: limits.bodyBytesMax, reservation }) : undefined;
+    call.setDeadline(upload ? limits.transferMs : limits.deadlinePlainMs);
+    const isLarge = bytes !== undefined && bytes.length > LARGE_BODY_BYTES;
+    if (isLarge) releaseParseSlot = await acquireParseSlot?.(owner, signal);
+    const body = bytes && parseJsonBody(bytes, limits.jsonDepthMax);
+    if (isLarge) releaseBytes(bytes);
     const endpointRequest = {
-      body: bytes && parseJsonBody(bytes, limits.jsonDepthMax),
+      body,
       params,
       query: getRequestQuery(request),
       headers: singleHeaders(request.headers),
@@ -108,6 +116,7 @@ async function callEndpoint(
     return waitForReply(endpoint.handle(endpointRequest, { requestId, owner, signal, log }), signal);
   } finally {
     releaseParseSlot?.();
+    reservation.release();
   }
 }
 

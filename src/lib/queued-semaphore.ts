@@ -25,6 +25,8 @@ export interface QueuedSemaphore<Request extends PermitRequest> {
    * @throws the error of the queue if it is full; the error of `toAbortError`.
    */
   acquire(request: Request, signal?: AbortSignal): Promise<() => void>;
+  /** Takes the permits of a request like `acquire`; returns undefined if it would have to wait. */
+  tryAcquire(request: Request): (() => void) | undefined;
   /** Tests `canAcquire` again. Call this when its result may have changed without a release. */
   recheck(): void;
 }
@@ -64,11 +66,16 @@ export function createQueuedSemaphore<Request extends PermitRequest>({
     }
   };
 
+  const tryAcquire = (request: Request): (() => void) | undefined =>
+    !queue.peek() && canAcquire(request, taken) ? takePermits(request) : undefined;
+
   return {
+    tryAcquire,
     acquire: (request, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(toAbortError(signal));
-        if (!queue.peek() && canAcquire(request, taken)) return resolve(takePermits(request));
+        const acquired = tryAcquire(request);
+        if (acquired) return resolve(acquired);
         const onAbort = (): void => {
           queue.remove(waiter);
           reject(signal && toAbortError(signal));

@@ -3,11 +3,13 @@ import { createQueuedSemaphore, type PermitRequest, type PermitWaiter } from './
 /** A semaphore with a FIFO queue. */
 export interface Semaphore {
   /**
-   * Waits for a permit.
-   * @returns a function that releases the permit; only its first call has an effect.
+   * Waits for `count` permits at once. Default: one.
+   * @returns a function that releases them; only its first call has an effect.
    * @throws the signal's reason; the error of `createQueueFullError` when the queue is full.
    */
-  acquire(signal?: AbortSignal): Promise<() => void>;
+  acquire(signal?: AbortSignal, count?: number): Promise<() => void>;
+  /** Takes permits like `acquire`; returns undefined if the task would have to wait. */
+  tryAcquire(count?: number): (() => void) | undefined;
   /** Waits for a permit and runs a task with it. @throws like `acquire`; errors of the task. */
   run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
@@ -37,9 +39,10 @@ export function createSemaphore({
       remove: (waiter) => void waiting.splice(waiting.indexOf(waiter), 1),
     },
   });
-  const acquire = (signal?: AbortSignal): Promise<() => void> => semaphore.acquire(ONE_PERMIT, signal);
+  const acquire = (signal?: AbortSignal, count = 1): Promise<() => void> => semaphore.acquire({ count }, signal);
   return {
     acquire,
+    tryAcquire: (count = 1) => semaphore.tryAcquire({ count }),
     async run(task, signal) {
       const release = await acquire(signal);
       try {
@@ -50,5 +53,3 @@ export function createSemaphore({
     },
   };
 }
-
-const ONE_PERMIT: PermitRequest = { count: 1 };

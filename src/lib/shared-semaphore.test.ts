@@ -8,7 +8,11 @@ import { createSharedSemaphore } from './shared-semaphore.ts';
 const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const createTestSemaphore = (options: { permits: number; permitsPerHolder: number; queueLengthMax?: number }) =>
-  createSharedSemaphore({ queueLengthMax: 100, createQueueFullError: () => new Error('full'), ...options });
+  createSharedSemaphore({
+    queueLengthMax: 100,
+    createQueueFullError: (isShare) => new Error(isShare ? 'share full' : 'full'),
+    ...options,
+  });
 
 describe('createSharedSemaphore', () => {
   it('leaves a permit to a newcomer, however many tasks of another holder wait', async () => {
@@ -46,13 +50,45 @@ describe('createSharedSemaphore', () => {
     const acquire = (holder: string): Promise<() => void> => semaphore.acquire(holder);
     const first = acquire('a');
     for (const holder of ['a', 'a']) void acquire(holder);
-    await assert.rejects(acquire('a'), { message: 'full' });
+    await assert.rejects(acquire('a'), { message: 'share full' });
     for (const holder of ['b', 'b', 'b']) void acquire(holder);
     await assert.rejects(acquire('c'), { message: 'full' });
     (await first)();
     const other = acquire('c');
     await assert.rejects(acquire('c'), { message: 'full' });
     void other;
+  });
+
+  it('grants several permits at once, in the order of the tasks of a holder', async () => {
+    const semaphore = createTestSemaphore({ permits: 10, permitsPerHolder: 4 });
+    const granted: string[] = [];
+    const acquire = async (name: string, count: number): Promise<() => void> => {
+      const release = await semaphore.acquire(name.slice(0, 1), undefined, count);
+      granted.push(name);
+      return release;
+    };
+    const first = acquire('a1', 3);
+    const others = [acquire('a2', 4), acquire('a3', 1), acquire('b1', 4), acquire('c1', 4)];
+    await yieldToEventLoop();
+    assert.deepEqual(granted, ['a1', 'b1'], 'c1 has to wait for permits of all, a2 and a3 for those of a');
+    (await first)();
+    await yieldToEventLoop();
+    assert.deepEqual(granted, ['a1', 'b1', 'c1'], 'a2 waits behind c1');
+    (await others[2])?.();
+    (await others[0])?.();
+    await yieldToEventLoop();
+    assert.deepEqual(granted, ['a1', 'b1', 'c1', 'a2', 'a3']);
+  });
+
+  it('serves a newcomer at once if permits are free, although the queue is full', async () => {
+    const semaphore = createTestSemaphore({ permits: 2, permitsPerHolder: 1, queueLengthMax: 2 });
+    const first = semaphore.acquire('a');
+    const second = semaphore.acquire('a');
+    await assert.rejects(semaphore.acquire('a'), { message: 'share full' });
+    const newcomer = semaphore.acquire('b');
+    const third = semaphore.acquire('b');
+    await assert.rejects(semaphore.acquire('b'), { message: 'full' });
+    for (const acquired of [newcomer, first, second, third]) (await acquired)();
   });
 
   it('grants every permit again after all releases and aborts', async () => {

@@ -3,74 +3,109 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 /** A semaphore whose permits and queue are shared by holders, none of which can take all of them. */
 export interface SharedSemaphore {
   /**
-   * Waits for a permit. Holders wait for each other's permits only while each of them has at most its share.
-   * @returns a function that releases the permit; only its first call has an effect.
+   * Waits for `count` permits at once, at most `permitsPerHolder`. Default: one. Holders wait for each other's permits only
+   * while each of them has at most its share.
+   * @returns a function that releases them; only its first call has an effect.
    * @throws the signal's reason; the error of `createQueueFullError` when the queue, or the holder's half of it, is full.
    */
-  acquire(holder: string, signal?: AbortSignal): Promise<() => void>;
+  acquire(holder: string, signal?: AbortSignal, count?: number): Promise<() => void>;
 }
 
 export interface SharedSemaphoreOptions {
   readonly permits: number;
   /** Permits that one holder has at most. */
   readonly permitsPerHolder: number;
-  /** Default: unbounded. */
+  /** Tasks that wait. Default: unbounded. */
   readonly queueLengthMax?: number;
-  readonly createQueueFullError?: () => Error;
+  /** @param isShare Whether only the holder's half of the queue is full. */
+  readonly createQueueFullError?: (isShare: boolean) => Error;
 }
 
-/** The permits of one holder, and how many of its tasks have one or wait. */
+/** The permits of one holder, how many of its tasks have one or wait, and how many wait. */
 interface HolderShare {
   readonly semaphore: Semaphore;
   taskCount: number;
+  waitingCount: number;
 }
 
 /**
- * Each holder has a semaphore of its own in front of the common one. So a holder has at most `permitsPerHolder` tasks in
- * the common queue, and a newcomer waits for as many tasks of each other holder.
+ * Each holder has a semaphore of its own in front of the common one. So a holder has tasks for at most `permitsPerHolder`
+ * permits in the common queue, and a newcomer waits for as many permits of each other holder.
  */
 export function createSharedSemaphore(options: SharedSemaphoreOptions): SharedSemaphore {
   const { permits, permitsPerHolder, queueLengthMax = Infinity } = options;
   const { createQueueFullError = () => new Error('too many tasks wait for a permit') } = options;
   const common = createSemaphore({ permits });
   const shares = new Map<string, HolderShare>();
-  const holderTasksMax = permitsPerHolder + Math.ceil(queueLengthMax / 2);
-  let taskCount = 0;
+  const waitingPerHolderMax = Math.ceil(queueLengthMax / 2);
+  let waitingCount = 0;
 
   const findShare = (holder: string): HolderShare => {
-    const share = shares.get(holder) ?? { semaphore: createSemaphore({ permits: permitsPerHolder }), taskCount: 0 };
+    const share = shares.get(holder) ?? {
+      semaphore: createSemaphore({ permits: permitsPerHolder }),
+      taskCount: 0,
+      waitingCount: 0,
+    };
     shares.set(holder, share);
     return share;
   };
 
+  /** Returns undefined if the task would have to wait for permits of its holder or of all. */
+  const tryAcquire = ({ semaphore }: HolderShare, count: number): (() => void) | undefined => {
+    const releaseShare = semaphore.tryAcquire(count);
+    const releaseCommon = releaseShare && common.tryAcquire(count);
+    if (!releaseCommon) {
+      releaseShare?.();
+      return undefined;
+    }
+    return () => {
+      releaseCommon();
+      releaseShare();
+    };
+  };
+
+  const wait = async (share: HolderShare, count: number, signal?: AbortSignal): Promise<() => void> => {
+    if (waitingCount >= queueLengthMax) throw createQueueFullError(false);
+    if (share.waitingCount >= waitingPerHolderMax) throw createQueueFullError(true);
+    waitingCount += 1;
+    share.waitingCount += 1;
+    let releaseShare: (() => void) | undefined;
+    try {
+      releaseShare = await share.semaphore.acquire(signal, count);
+      const releaseCommon = await common.acquire(signal, count);
+      const release = releaseShare;
+      return () => {
+        releaseCommon();
+        release();
+      };
+    } catch (error) {
+      releaseShare?.();
+      throw error;
+    } finally {
+      waitingCount -= 1;
+      share.waitingCount -= 1;
+    }
+  };
+
   return {
-    async acquire(holder, signal) {
+    async acquire(holder, signal, count = 1) {
       signal?.throwIfAborted();
-      if (taskCount >= permits + queueLengthMax) throw createQueueFullError();
       const share = findShare(holder);
-      if (share.taskCount >= holderTasksMax) throw createQueueFullError();
-      taskCount += 1;
       share.taskCount += 1;
       const leave = (): void => {
-        taskCount -= 1;
         share.taskCount -= 1;
         if (share.taskCount === 0) shares.delete(holder);
       };
-      let releaseShare: (() => void) | undefined;
       try {
-        releaseShare = await share.semaphore.acquire(signal);
-        const releaseCommon = await common.acquire(signal);
-        const release = releaseShare;
+        const release = tryAcquire(share, count) ?? (await wait(share, count, signal));
         let isReleased = false;
         return () => {
           if (isReleased) return;
           isReleased = true;
-          releaseCommon();
           release();
           leave();
         };
       } catch (error) {
-        releaseShare?.();
         leave();
         throw error;
       }

@@ -57,7 +57,13 @@ export const findForm = (
   render: RenderMessages,
   format: ToolFormat,
   thoughts: ThoughtFormat,
-): MessageForm | undefined => MESSAGE_FORMS.find((form) => parsesBack(format, createProbe(render, form, thoughts, () => undefined)));
+): MessageForm | undefined =>
+  MESSAGE_FORMS.find((form) =>
+    parsesBack(
+      format,
+      createProbe(render, form, thoughts, () => undefined),
+    ),
+  );
 
 /** Whether the template describes tools to the model. A template that fails only when there are tools does not. */
 export function showsTools(render: RenderMessages): boolean {

@@ -1,0 +1,78 @@
+import { ServiceError } from '../core/error.ts';
+import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import { createTimedAbort } from '../lib/linked-abort.ts';
+import { createSharedSemaphore } from '../lib/shared-semaphore.ts';
+import type { Call } from './call.ts';
+import type { HttpLimits } from './http-limits.ts';
+
+/**
+ * The memory that large request bodies may take until they are parsed, of all workspaces and of each. A body gets all of
+ * its memory before it is read, so that each body that has started to arrive can be completed.
+ */
+export interface BodyBudget {
+  open(call: Call): BodyReservation;
+}
+
+/** The memory for the body of one request. */
+export interface BodyReservation {
+  /**
+   * Waits until the body may take `bytes`, while the client need not send anything. Called once at most.
+   * @throws ServiceError `overloaded` if too many bodies wait or the wait is too long, `rate-limited` if too many of the
+   *   workspace wait; the reason of the call's abort.
+   */
+  reserve(bytes: number): Promise<void>;
+  /** Returns the memory, also if `reserve` still waits for it. */
+  release(): void;
+}
+
+export function createBodyBudget(limits: HttpLimits): BodyBudget {
+  const permitsPerHolder = limits.workspaceBodiesBytesMax;
+  const semaphore = createSharedSemaphore({
+    permits: limits.bodiesBytesMax,
+    permitsPerHolder,
+    queueLengthMax: limits.bodiesWaitingMax,
+    createQueueFullError: (isShare) => (isShare ? createShareError() : createBusyError(FULL_MESSAGE)),
+  });
+  /** A body above the share, which the configuration may allow, takes all of the share. */
+  const acquire = async ({ owner, getResponseSignal }: Call, bytes: number): Promise<() => void> => {
+    const wait = createTimedAbort(getResponseSignal(), limits.bodyWaitMs, () => createBusyError(WAIT_MESSAGE));
+    const holder = `${owner?.region}/${owner?.workspace}`;
+    return semaphore.acquire(holder, wait.signal, Math.min(bytes, permitsPerHolder)).finally(wait.unlink);
+  };
+
+  return {
+    open(call) {
+      let acquired: Promise<() => void> | undefined;
+      return {
+        async reserve(bytes) {
+          acquired = acquire(call, bytes);
+          call.receiveTimeout.pause();
+          try {
+            await acquired;
+          } finally {
+            call.receiveTimeout.start(limits.requestReceiveMs);
+          }
+        },
+        release() {
+          void acquired?.then(
+            (release) => release(),
+            () => undefined,
+          );
+        },
+      };
+    },
+  };
+}
+
+const FULL_MESSAGE = 'Too many requests with large bodies are waiting.';
+const WAIT_MESSAGE = 'The request waited too long for memory to receive its body.';
+
+const createBusyError = (message: string): ServiceError =>
+  new ServiceError('overloaded', `${message} Please try again later.`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+
+const createShareError = (): ServiceError =>
+  new ServiceError(
+    'rate-limited',
+    'Too many requests of this workspace with large bodies are waiting. Send fewer of them at the same time.',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
