@@ -25,8 +25,8 @@ export interface AddressLimitsDeps {
 export interface AddressLimits {
   /** Counts the connections of a server, and closes those above the limit of their address. */
   watch(server: Server): void;
-  /** Counts requests without a valid key, or bytes that are not a request, of the connection's address. */
-  countRefusals(socket: Socket, count?: number): void;
+  /** Counts a request without a valid key, or bytes that are not a request, of the connection's address. */
+  countRefusals(socket: Socket): void;
   /** Returns whether the address of the connection has had as many refusals as it may have for now. */
   isAboveRefusalRate(socket: Socket): boolean;
 }
@@ -74,6 +74,8 @@ export function createAddressLimits({ limits, trustedProxies, ids, clock, log }:
     watch(server) {
       const isSecure = server instanceof SecureServer;
       server.on('connection', (socket) => {
+        // The server gets a connection again after it was paused.
+        if (recordsBySocket.has(socket)) return;
         const peer = toIpv4(socket.remoteAddress ?? '');
         if (isTrustedProxy(peer)) return;
         const record = findOrCreate(peer);
@@ -90,12 +92,12 @@ export function createAddressLimits({ limits, trustedProxies, ids, clock, log }:
         if (!isTrustedProxy(peer)) recordsBySocket.set(socket, findOrCreate(peer));
       });
     },
-    countRefusals(socket, count = 1) {
+    countRefusals(socket) {
       const record = recordsBySocket.get(socket);
       if (!record) return;
       record.refusals ??= createTokenBucket(refusalsPerAddress, clock);
       // Never far below zero: the rate is back soon after an attack.
-      record.refusals.consume(Math.min(count, Math.max(0, record.refusals.getLevel())));
+      record.refusals.consume(Math.min(1, Math.max(0, record.refusals.getLevel())));
     },
     isAboveRefusalRate(socket) {
       const refusals = recordsBySocket.get(socket)?.refusals;

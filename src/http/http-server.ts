@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
-import { CONNECTION_IDLE_MS_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
+import { CONNECTION_IDLE_MS_MAX } from './limits.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -218,6 +218,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       return call;
     };
     addressLimits.watch(server);
+    pipeline.watch(server);
     server.on('request', (request, response) =>
       pipeline.run(request, response, () => route(accept(request, response))),
     );
@@ -231,12 +232,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       pipeline.run(request, response, () => void runHandler(accept(request, response), handler, {}));
     });
     server.on('upgrade', (request, socket: Socket, head) => {
-      if (pipeline.isExcessive(request)) {
-        addressLimits.countRefusals(socket, PIPELINED_REQUESTS_MAX);
-        log.info('connection closed: too many requests wait for an answer on it', {});
-        socket.on('error', () => undefined);
-        return void socket.destroy();
-      }
+      if (pipeline.isExcessive(request)) return pipeline.pause(server, request, head);
       const response = createRefusalResponse(request, socket, limits.readerStallMs);
       const call = accept(request, response);
       void runHandler(call, sockets.createHandler(request, head), {});
@@ -278,6 +274,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       for (const { terminate } of sockets.running.list()) terminate();
       await sockets.running.waitUntilEmpty(limits.abortGraceMs);
       for (const { server } of servers) server.closeAllConnections();
+      pipeline.destroyPaused();
       stopKeyChecks?.();
       await Promise.all(closed);
     },

@@ -76,7 +76,7 @@ export const SOCKET_PONG_MS = 5_000;
 /**
  * Requests that wait on one connection for the answer to an earlier one, and their bytes. Parley's choice: client libraries
  * send a request after the answer to the one before. Beyond, and for a body of unknown length or a websocket handshake: the
- * connection is closed.
+ * connection is not read until the requests before are answered.
  */
 export const PIPELINED_REQUESTS_MAX = 16;
 export const PIPELINED_BYTES_MAX = 64 * 1024;

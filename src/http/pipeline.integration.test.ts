@@ -3,9 +3,19 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Generate } from '../generation/generation.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
-import { connectRaw, startTestHttp } from './__fixtures__/test-http.ts';
+import {
+  BLOCK_START_EVENT,
+  chatRequest,
+  connectRaw,
+  createTextDelta,
+  ECHO_SOCKET,
+  END_EVENTS,
+  START_EVENT,
+  startTestHttp,
+} from './__fixtures__/test-http.ts';
 
 /** Creates an endpoint whose calls wait until they are finished in order. */
 function createGate() {
@@ -33,8 +43,13 @@ function createGate() {
 const post = (id: string | number, body = '{}'): string =>
   `POST /v1/gate/${id} HTTP/1.1\r\nauthorization: Bearer sk-good\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
+const HEALTH = 'GET /health HTTP/1.1\r\n\r\n';
+
+const LAST = 'GET /last HTTP/1.1\r\n\r\n';
+const LAST_ANSWER = '/last';
+
 const HANDSHAKE =
-  'GET /api-ws/v1/inference HTTP/1.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n' +
+  'GET /api-ws/v1/inference HTTP/1.1\r\nconnection: upgrade\r\nupgrade: websocket\r\nauthorization: Bearer sk-good\r\n' +
   'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
 test('runs the requests of a connection one after the other, each with its body', async () => {
@@ -66,36 +81,189 @@ test('runs requests of other connections between those of one', async () => {
   gate.finishNext();
 });
 
-for (const [name, rest] of [
-  ['more requests than may wait', post('x').repeat(PIPELINED_REQUESTS_MAX + 1)],
-  ['thousands of requests in one piece', 'GET / HTTP/1.1\r\n\r\n'.repeat(3000)],
-  ['more bytes than may wait', post('x', 'x'.repeat(PIPELINED_BYTES_MAX))],
-  ['a body of unknown length', 'POST /v1/gate/x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n'],
-  ['a websocket handshake', HANDSHAKE],
-] as const)
-  test(`closes a connection with ${name} behind a running request, and cancels that`, async () => {
+/** Requests that may not wait behind a running one, and what the answer to the last of them contains. */
+const EXCESSIVE: readonly (readonly [name: string, requests: string, end: string])[] = [
+  ['more requests than may wait', HEALTH.repeat(100) + LAST, LAST_ANSWER],
+  ['a thousand requests in one piece', 'GET / HTTP/1.1\r\n\r\n'.repeat(1000) + LAST, LAST_ANSWER],
+  ['more bytes than may wait', post('large', `"${'x'.repeat(4 * PIPELINED_BYTES_MAX)}"`) + LAST, LAST_ANSWER],
+  [
+    'a body of unknown length',
+    `POST /v1/gate/x HTTP/1.1\r\nauthorization: Bearer sk-good\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n${LAST}`,
+    LAST_ANSWER,
+  ],
+  ['a websocket handshake', HANDSHAKE, 'HTTP/1.1 101 '],
+];
+
+for (const [name, requests, end] of EXCESSIVE)
+  test(`serves ${name} behind a running request, after it`, async () => {
     const gate = createGate();
-    await using server = await startTestHttp({ more: [gate.endpoint], sockets: [UNUSED_SOCKET] });
-    using peer = connectRaw(server.port, post('first') + rest);
-    assert.equal(await peer.readToEnd(), '');
-    while (gate.signals.length === 0) await yieldToEventLoop();
-    if (!gate.signals[0]?.aborted) await once(gate.signals[0] ?? assert.fail(), 'abort');
-    while (server.http.countInFlight() > 0) await yieldToEventLoop();
-    assert.deepEqual(gate.paths, ['first']);
+    await using server = await startTestHttp({ more: [gate.endpoint], sockets: [ECHO_SOCKET] });
+    using peer = connectRaw(server.port, post('first') + requests);
+    while (gate.paths.length === 0) await yieldToEventLoop();
+    for (let turn = 0; turn < 20; turn++) await yieldToEventLoop();
+    assert.deepEqual([await peer.readUntil(''), gate.paths, server.http.countInFlight()], ['', ['first'], 1]);
+    gate.finishNext();
+    const answer = peer.readUntil(end);
+    let isAnswered = false;
+    void answer.then(() => (isAnswered = true));
+    while (!isAnswered) {
+      gate.finishNext();
+      await yieldToEventLoop();
+    }
+    const text = await answer;
+    assert.match(text, /^HTTP\/1\.1 200 [^]*\{"id":"first"\}HTTP\/1\.1 /);
+    assert.equal(text.split('HTTP/1.1 ').length - 1, 1 + requests.split(' HTTP/1.1').length - 1);
   });
 
-const UNUSED_SOCKET = {
-  operation: 'realtime.connect',
-  path: '/api-ws/v1/inference',
-  family: 'native',
-  regions: ['cn-beijing'],
-  open: () => assert.fail('no websocket opens'),
-} as const;
+test('answers pipelined requests in their order, however many', async () => {
+  const paths: string[] = [];
+  const endpoint: Endpoint = {
+    ...createGate().endpoint,
+    handle: async ({ params, body }) => {
+      paths.push(params['id'] ?? '');
+      return { type: 'json', status: 200, body: { id: params['id'], text: body } };
+    },
+  };
+  await using server = await startTestHttp({ more: [endpoint] });
+  const ids = Array.from({ length: 500 }, (_, n) => String(n));
+  // Bodies of all sizes: a connection is paused at any place.
+  using peer = connectRaw(server.port, ids.map((id) => post(id, `"${id.repeat(Number(id))}"`)).join('') + LAST);
+  const text = await peer.readUntil(LAST_ANSWER);
+  assert.deepEqual(paths, ids);
+  assert.deepEqual(
+    [...text.matchAll(/\{"id":"(\d+)","text":"(\d*)"\}/g)].map(([, id, body]) => [id, body]),
+    ids.map((id) => [id, id.repeat(Number(id))]),
+  );
+});
+
+test('does not read what may not wait, and goes on when the earlier requests are answered', async () => {
+  const gate = createGate();
+  await using server = await startTestHttp({ more: [gate.endpoint] });
+  using peer = connectRaw(server.port, post('first'));
+  // More than the buffers of the system.
+  const requests = HEALTH.repeat(1_000_000);
+  peer.socket.write(requests);
+  while (gate.paths.length === 0) await yieldToEventLoop();
+  for (let turn = 0; turn < 1000; turn++) await yieldToEventLoop();
+  assert.ok(peer.socket.writableLength > 0 && peer.socket.bytesWritten > requests.length / 2);
+  const before = server.logLines.length;
+  gate.finishNext();
+  while (server.logLines.length < before + 1000) await yieldToEventLoop();
+});
+
+const BIG = 'x'.repeat(256 * 1024);
+const BIG_COUNT = 16;
+
+/** Endpoint and generation that send 4 MiB when `go` is fulfilled. */
+function createBigResponses(go: Promise<void>) {
+  const download: Endpoint = {
+    operation: 'test.download',
+    method: 'GET',
+    path: '/compatible-mode/v1/download',
+    family: 'compatible',
+    regions: ['cn-beijing'],
+    onDisconnect: 'cancel',
+    handle: async () => ({
+      type: 'bytes',
+      sizeBytes: BIG.length * BIG_COUNT,
+      etag: 'tag',
+      headers: { 'content-type': 'text/plain' },
+      open: async () =>
+        Readable.from(
+          (async function* () {
+            await go;
+            for (let at = 0; at < BIG_COUNT; at++) yield Buffer.from(BIG);
+          })(),
+        ),
+    }),
+  };
+  const generate: Generate = async () => ({
+    batches: (async function* () {
+      yield [START_EVENT, BLOCK_START_EVENT];
+      await go;
+      for (let at = 0; at < BIG_COUNT; at++) yield [createTextDelta(BIG)];
+      yield END_EVENTS;
+    })(),
+    ignored: [],
+  });
+  return { download, generate };
+}
+
+for (const [name, request] of [
+  ['stream', chatRequest()],
+  ['download', 'GET /v1/download HTTP/1.1\r\nauthorization: Bearer sk-good\r\n\r\n'],
+] as const) {
+  test(`sends a large ${name} to a slow reader while requests behind it are not read`, async () => {
+    const { promise: go, resolve: start } = Promise.withResolvers<void>();
+    const { download, generate } = createBigResponses(go);
+    await using server = await startTestHttp({ more: [download], generate });
+    using peer = connectRaw(server.port, request + HEALTH.repeat(100) + LAST);
+    peer.socket.pause();
+    while (server.http.countInFlight() === 0) await yieldToEventLoop();
+    start();
+    for (let turn = 0; turn < 100; turn++) await yieldToEventLoop();
+    peer.socket.resume();
+    const text = await peer.readUntil(LAST_ANSWER);
+    assert.equal(text.split(BIG).length - 1, BIG_COUNT);
+    assert.equal(text.split('HTTP/1.1 200').length - 1, 101);
+  });
+
+  test(`cuts a client that does not read a ${name} while requests behind it are not read`, async () => {
+    const { download, generate } = createBigResponses(Promise.resolve());
+    await using server = await startTestHttp({ more: [download], generate, limits: { readerStallMs: 20 } });
+    using peer = connectRaw(server.port, request + HEALTH.repeat(100) + LAST);
+    peer.socket.pause();
+    while (server.logLines.length === 0) await yieldToEventLoop();
+    assert.deepEqual([server.logLines.length, server.logLines[0]?.['kind']], [1, 'cancelled']);
+  });
+}
+
+test('cancels the running request when the client leaves while others are not read', async () => {
+  const gate = createGate();
+  await using server = await startTestHttp({ more: [gate.endpoint] });
+  for (const leave of ['destroy', 'end'] as const) {
+    const paths = gate.paths.length;
+    using peer = connectRaw(server.port, post('first') + post('second').repeat(100));
+    while (gate.paths.length === paths) await yieldToEventLoop();
+    peer.socket[leave]();
+    const signal = gate.signals.at(-1) ?? assert.fail();
+    if (!signal.aborted) await once(signal, 'abort');
+    while (server.http.countInFlight() > 0) await yieldToEventLoop();
+  }
+  assert.deepEqual(gate.paths, ['first', 'first']);
+});
+
+test('counts a connection once, however often it was paused', async () => {
+  await using server = await startTestHttp({ limits: { connectionsPerAddress: 2 } });
+  using peer = connectRaw(server.port, HEALTH.repeat(200) + LAST);
+  await peer.readUntil(LAST_ANSWER);
+  using other = connectRaw(server.port, LAST);
+  await other.readUntil(LAST_ANSWER);
+  using third = connectRaw(server.port, LAST);
+  assert.match(await third.readToEnd(), /^HTTP\/1\.1 429 /);
+});
+
+test('answers the requests before input that is not HTTP, then closes the connection', async () => {
+  await using server = await startTestHttp();
+  using peer = connectRaw(server.port, HEALTH.repeat(50) + 'no HTTP\r\n');
+  const text = await peer.readToEnd();
+  assert.equal(text.split('HTTP/1.1 200').length - 1, 50);
+});
+
+test('drops requests that are not read when the service stops', async () => {
+  const gate = createGate();
+  await using server = await startTestHttp({ more: [gate.endpoint], limits: { abortGraceMs: 5 } });
+  using peer = connectRaw(server.port, post('first') + post('second').repeat(100));
+  while (gate.paths.length === 0) await yieldToEventLoop();
+  await server.http.close({ graceMs: 5 });
+  assert.match(await peer.readToEnd(), /^HTTP\/1\.1 503 /);
+  assert.deepEqual(gate.paths, ['first']);
+});
 
 test('accepts as many requests as may wait', async () => {
   const gate = createGate();
   await using server = await startTestHttp({ more: [gate.endpoint] });
-  using peer = connectRaw(server.port, post(0) + 'GET /health HTTP/1.1\r\n\r\n'.repeat(PIPELINED_REQUESTS_MAX) + '');
+  using peer = connectRaw(server.port, post(0) + HEALTH.repeat(PIPELINED_REQUESTS_MAX));
   while (gate.paths.length === 0) await yieldToEventLoop();
   gate.finishNext();
   while (server.logLines.length < PIPELINED_REQUESTS_MAX + 1) await yieldToEventLoop();

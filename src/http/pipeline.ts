@@ -1,5 +1,6 @@
-import { IncomingMessage, type ServerResponse } from 'node:http';
+import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createPausedConnections } from './paused-connections.ts';
 import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
 
 /**
@@ -9,6 +10,8 @@ import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
 export interface Pipeline {
   /** Class of the requests of a server. It stops the parser at a request that may not wait. */
   readonly IncomingMessage: typeof IncomingMessage;
+  /** Prepares for connections of a server. */
+  watch(server: Server): void;
   /**
    * Calls `start` when the responses to the earlier requests of the connection are complete: at once if there are none, and
    * never if the connection closes before that.
@@ -19,6 +22,14 @@ export interface Pipeline {
    * already, or the request would change the protocol of the connection. The server emits it as `upgrade`.
    */
   isExcessive(request: IncomingMessage): boolean;
+  /**
+   * Stops reading the connection of an excessive request. The server gets the request again when the responses to the
+   * earlier ones are complete.
+   * @param head What was read after the head of the request.
+   */
+  pause(server: Server, request: IncomingMessage, head: Buffer): void;
+  /** Closes the connections that are not read. */
+  destroyPaused(): void;
 }
 
 interface ConnectionState {
@@ -27,21 +38,18 @@ interface ConnectionState {
   /** Requests that wait for the response to an earlier one, and their size. */
   waitingCount: number;
   waitingBytes: number;
+  isPaused: boolean;
 }
 
 export function createPipeline(): Pipeline {
   const connections = new WeakMap<Socket, ConnectionState>();
+  const pausedConnections = createPausedConnections();
 
   const isExcessive = (request: IncomingMessage): boolean => {
     const connection = connections.get(request.socket);
     if (!connection || connection.lastResponse.writableFinished) return false;
-    const isUpgrade = request instanceof PipelinedMessage && request.changesProtocol;
-    // A client may have all bytes of a download before its source ends: the first request after it may wait, whatever its
-    // size. It is read no further than one buffer, and writing shows when the client leaves.
-    const { headersSent, chunkedEncoding } = connection.lastResponse;
-    if (!isUpgrade && connection.waitingCount === 0 && headersSent && !chunkedEncoding) return false;
     return (
-      isUpgrade ||
+      (request instanceof PipelinedMessage && request.changesProtocol) ||
       connection.waitingCount >= PIPELINED_REQUESTS_MAX ||
       connection.waitingBytes + estimateBytes(request) > PIPELINED_BYTES_MAX
     );
@@ -59,17 +67,22 @@ export function createPipeline(): Pipeline {
     set upgrade(value: boolean) {
       this.changesProtocol = value;
     }
+    /** The base class resumes the connection, although all of the request is here. */
+    override _read(size: number): void {
+      if (!connections.get(this.socket)?.isPaused) super._read(size);
+    }
   }
 
   return {
     IncomingMessage: PipelinedMessage,
     isExcessive,
+    watch: pausedConnections.watch,
     run(request, response, start) {
       if (request instanceof PipelinedMessage) request.isAccepted = true;
       const { socket } = request;
       const connection = connections.get(socket);
       if (!connection) {
-        connections.set(socket, { lastResponse: response, waitingCount: 0, waitingBytes: 0 });
+        connections.set(socket, { lastResponse: response, waitingCount: 0, waitingBytes: 0, isPaused: false });
         return start();
       }
       const previous = connection.lastResponse;
@@ -88,6 +101,14 @@ export function createPipeline(): Pipeline {
       // Other connections go first: otherwise all the requests of this one would run in one turn of the event loop.
       previous.once('close', () => setImmediate(startNext));
     },
+    pause(server, request, head) {
+      const { socket } = request;
+      const connection = connections.get(socket);
+      if (!connection) return;
+      connection.isPaused = true;
+      pausedConnections.pause(server, { request, head }, connection.lastResponse, () => connections.delete(socket));
+    },
+    destroyPaused: pausedConnections.destroyAll,
   };
 }
 

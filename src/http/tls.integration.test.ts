@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import type { GenerationEvent } from '../core/event.ts';
 import {
@@ -34,6 +36,14 @@ test('serves requests, streams and operator endpoints over TLS', async () => {
   const stream = await sendSecurely(getSecureUrl(server, CHAT), createChat({ stream: true }));
   assert.match(stream.text, /Hel[^]*lo[^]*\[DONE\]/);
   assert.equal((await sendSecurely(getSecureUrl(server, '/ready'))).status, 200);
+});
+
+test('answers pipelined requests over TLS, however many', async () => {
+  await using server = await startTestHttp({ tls: FIRST_TLS });
+  const socket = connect({ port: server.port, host: '127.0.0.1', ca: FIRST_TLS.cert });
+  const request = 'GET /health HTTP/1.1\r\n';
+  socket.write(`${`${request}\r\n`.repeat(200)}${request}connection: close\r\n\r\n`);
+  assert.equal((await text(socket)).split('HTTP/1.1 200').length - 1, 201);
 });
 
 test('opens websockets over TLS', async () => {

@@ -7,11 +7,15 @@ import { type Attack, ATTACKER_ADDRESS, type AttackTarget, describeAttacks } fro
 
 // An attacker connects from one address.
 
+const STATUS_LINE = 'HTTP/1.1 200 OK';
+
 /** A connection of the attacker, and what the service sent on it. */
 interface Connection {
   readonly socket: Socket;
   /** The end of what was received. Empty if nothing is read. */
   text(): string;
+  /** Resolves when so many answers with status 200 were received, or the connection is closed. */
+  untilAnswered(count: number): Promise<void>;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>;
 }
@@ -24,13 +28,28 @@ async function open({ port, signal }: AttackTarget, { reads = true } = {}): Prom
   socket.on('error', () => undefined);
   const closed = new Promise((resolve) => void socket.once('close', resolve));
   let text = '';
+  let answers = 0;
+  let onAnswer = (): void => undefined;
   if (reads) {
     socket.setEncoding('utf8').on('data', (piece: string) => {
+      const unseen = text.slice(1 - STATUS_LINE.length) + piece;
+      answers += unseen.split(STATUS_LINE).length - 1;
       text = (text + piece).slice(-1000);
+      onAnswer();
     });
   }
+  const untilAnswered = (count: number): Promise<void> =>
+    Promise.race([
+      new Promise<void>((resolve) => {
+        onAnswer = () => {
+          if (answers >= count) resolve();
+        };
+        onAnswer();
+      }),
+      closed.then(() => undefined),
+    ]);
   await Promise.race([new Promise((resolve) => void socket.once('connect', resolve)), closed]);
-  return { socket, text: () => text, closed };
+  return { socket, text: () => text, untilAnswered, closed };
 }
 
 /** Opens connections in groups: the system drops some of more that wait for the service to accept them. */
@@ -91,7 +110,9 @@ const PIPELINING: readonly Attack[] = [
     async run(target) {
       const request = createLongChat(target.key, { stream: false });
       const connections = await openMany(target, 50, { reads: false });
-      await Promise.all(connections.map((connection) => send(connection, request.repeat(300))));
+      await Promise.all(connections.map((connection) => send(connection, request.repeat(30))));
+      // The service reads no further, and the system does not take everything.
+      for (const { socket } of connections) socket.write(request.repeat(270));
     },
   },
   {
@@ -99,7 +120,9 @@ const PIPELINING: readonly Attack[] = [
     async run(target) {
       const request = createLongChat(target.key, { stream: true });
       const connections = await openMany(target, 50, { reads: false });
-      await Promise.all(connections.map((connection) => send(connection, request.repeat(300))));
+      await Promise.all(connections.map((connection) => send(connection, request.repeat(30))));
+      // The service reads no further, and the system does not take everything.
+      for (const { socket } of connections) socket.write(request.repeat(270));
     },
   },
   {
@@ -107,7 +130,8 @@ const PIPELINING: readonly Attack[] = [
     async run(target) {
       const connection = await open(target);
       await send(connection, HEALTH.repeat(40_000));
-      await connection.closed;
+      await connection.untilAnswered(40_000);
+      assert.equal(connection.socket.closed, false);
     },
   },
   {
@@ -116,7 +140,8 @@ const PIPELINING: readonly Attack[] = [
       const connections = await openMany(target, 200);
       const requests = 'GET /health HTTP/1.1\r\n\r\n'.repeat(2700);
       await Promise.all(connections.map((connection) => send(connection, requests)));
-      await Promise.all(connections.map(({ closed }) => closed));
+      await Promise.all(connections.map(({ untilAnswered }) => untilAnswered(50)));
+      assert.ok(connections.every(({ socket }) => !socket.closed));
     },
   },
   {
