@@ -94,7 +94,7 @@ test('warns of a loaded model that writes tool calls in an unknown format', asyn
   assert.match(warned[0]?.warning ?? '', /calls may arrive as text/);
 });
 
-test('shares a running check, and generates at most one token in two seconds', async () => {
+test('shares a running check, and generates or fails to generate at most one token in two seconds', async () => {
   let now = 0;
   let probes = 0;
   let gate = Promise.withResolvers<void>();
@@ -131,6 +131,28 @@ test('shares a running check, and generates at most one token in two seconds', a
   assert.deepEqual([(await failing).ready, (await failing).reason], [false, 'the engine is gone']);
   gate = Promise.withResolvers<void>();
   gate.resolve();
-  assert.equal((await check()).ready, true, 'a failure is not repeated');
+  now += 2_000;
+  assert.equal((await check()).reason, 'the engine is gone');
+  assert.equal(probes, 2);
+  now += 1;
+  assert.equal((await check()).ready, true);
   assert.equal(probes, 3);
+});
+
+test('is ready at once when the engine has generated a token since a failure', async () => {
+  let lastTokenAt = -Infinity;
+  const entry = { ...createRankingEntry({ type: 'weights', weights: 'w', family: 'f' }), name: DEFAULT_MODEL };
+  const check = createReadinessCheck({
+    catalogue: { list: () => [entry], find: () => entry },
+    engines: { ...engines, getState: async () => ({ state: 'ready' }), getLastTokenAt: () => lastTokenAt },
+    servedRoutes: [],
+    interfaces: ['rerank'],
+    regions: ['cn-beijing'],
+    clock: { now: () => 0, monotonic: () => 0 },
+    getToolReports: async () => [],
+    hasSearchContent: async () => true,
+  });
+  assert.deepEqual([(await check()).ready, (await check()).ready], [false, false]);
+  lastTokenAt = 0;
+  assert.equal((await check()).ready, true);
 });

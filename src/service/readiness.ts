@@ -47,7 +47,7 @@ const UNKNOWN_CALLS_WARNING =
 /** Reason for a model none of whose interfaces is served. */
 const UNSERVED_REASON = 'this version serves none of its interfaces';
 
-/** Maximum age of a successful probe of an engine that reports no tokens, in ms. */
+/** Maximum age of the result of a check that generated a token, or failed to, in ms. */
 const PROBE_AGE_MS_MAX = 2_000;
 
 interface ReadinessDeps {
@@ -116,21 +116,22 @@ export type ReadinessReport = { readonly ready: boolean; readonly reason?: strin
 
 /**
  * Creates the check behind /ready: that a token can be generated, because one was generated lately or this check generates
- * one; and the report. Any number of callers share a running check, and a token that a check generated proves readiness for
- * `PROBE_AGE_MS_MAX`. A failure is not repeated, so that a start is noticed at once.
+ * one; and the report. Any number of callers share a running check, and its result, also a failure, is valid for
+ * `PROBE_AGE_MS_MAX`.
  */
 export function createReadinessCheck(deps: ReadinessDeps): () => Promise<ReadinessReport> {
   const { catalogue, engines, clock } = deps;
   let running: Promise<ReadinessReport> | undefined;
-  let probedAt = -Infinity;
+  let lastProbe: { readonly at: number; readonly reason: string | undefined } | undefined;
 
   const findReason = async (): Promise<string | undefined> => {
     const entry = catalogue.find(DEFAULT_MODEL);
     const lastTokenAt = (entry && engines.getLastTokenAt(entry)) ?? -Infinity;
     const now = clock.monotonic();
-    if (now - lastTokenAt <= TOKEN_AGE_MS_MAX || now - probedAt <= PROBE_AGE_MS_MAX) return undefined;
+    if (now - lastTokenAt <= TOKEN_AGE_MS_MAX) return undefined;
+    if (lastProbe && now - lastProbe.at <= PROBE_AGE_MS_MAX) return lastProbe.reason;
     const reason = await findUnreadyReason(deps, entry);
-    if (reason === undefined) probedAt = clock.monotonic();
+    lastProbe = { at: clock.monotonic(), reason };
     return reason;
   };
   const check = async (): Promise<ReadinessReport> => {
