@@ -12,6 +12,8 @@ import {
   startTestHttp,
 } from './__fixtures__/test-http.ts';
 
+const PLAIN_BODY = '{"model":"svc-plus","messages":[{"role":"user","content":"x"}]}';
+
 /** Creates a generation that emits `Hel`, then waits for `resume`. */
 function createPausedGenerate(): { readonly generate: Generate; readonly resume: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -67,12 +69,48 @@ test('rejects a request on an open connection while draining and closes the conn
   await closed;
 });
 
+test('announces in each response while draining that the connection closes', async () => {
+  const gates = [createPausedGenerate(), createPausedGenerate()];
+  let calls = 0;
+  await using server = await startTestHttp({
+    generate: (...args) => gates[calls++]?.generate(...args) ?? Promise.reject(new Error('too many calls')),
+  });
+  using plain = connectRaw(server.port, chatRequest(PLAIN_BODY) + chatRequest(PLAIN_BODY));
+  while (calls < 1) await yieldToEventLoop();
+  using aborted = connectRaw(server.port, chatRequest(PLAIN_BODY) + chatRequest(PLAIN_BODY));
+  while (calls < 2) await yieldToEventLoop();
+  const closed = server.http.close({ graceMs: 50 });
+  gates[0]?.resume();
+  assert.match(await plain.readToEnd(), /^HTTP\/1\.1 200 [^]*^connection: close\r$[^]*"Hello"/im);
+  assert.match(await aborted.readToEnd(), /^HTTP\/1\.1 503 [^]*^connection: close\r$/im);
+  await closed;
+});
+
+for (const [name, count] of [
+  ['one request that waits', 1],
+  ['requests that are not read yet', 100],
+] as const)
+  test(`refuses ${name} behind a stream that ends while draining`, async () => {
+    for (const graceMs of [10_000, 5]) {
+      const { generate, resume } = createPausedGenerate();
+      await using server = await startTestHttp({ generate });
+      using peer = connectRaw(server.port, chatRequest() + chatRequest().repeat(count));
+      await peer.readUntil('Hel');
+      const closed = server.http.close({ graceMs });
+      if (graceMs > 5) resume();
+      const text = await peer.readToEnd();
+      const next = text.slice(text.lastIndexOf('HTTP/1.1'));
+      assert.match(next, /^HTTP\/1\.1 503 [^]*^connection: close\r$/im);
+      await closed;
+    }
+  });
+
 test('aborts running requests after the grace time as their protocol prescribes', async () => {
   const { generate } = createPausedGenerate();
   await using server = await startTestHttp({ generate });
   using streamed = connectRaw(server.port, chatRequest());
   await streamed.readUntil('Hel');
-  using plain = connectRaw(server.port, chatRequest('{"model":"svc-plus","messages":[{"role":"user","content":"x"}]}'));
+  using plain = connectRaw(server.port, chatRequest(PLAIN_BODY));
   while (server.http.countInFlight() < 2) await yieldToEventLoop();
   await server.http.close({ graceMs: 5 });
   const text = await streamed.readToEnd();

@@ -1,7 +1,7 @@
 import { ServerResponse, createServer, type Server, type IncomingMessage } from 'node:http';
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
 import { CONNECTION_IDLE_MS_MAX } from './limits.ts';
@@ -153,10 +153,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       const canBeRefused = !isPublic && !isProbeWithoutToken(call);
       if (canBeRefused && addressLimits.isAboveRefusalRate(call.request.socket) && !hasKnownKey(call))
         await delayRefusal(call.signal);
-      if (isDraining) {
-        call.headers['connection'] = 'close';
-        throw new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
-      }
+      if (isDraining) throw new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
       rejectRepeatedHeaders(call.request);
       await handle(call, params);
     } catch (thrown) {
@@ -213,6 +210,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       });
       call.receiveTimeout.start(limits.requestReceiveMs);
       Object.assign(call.headers, createCorsHeaders(request, cors));
+      if (isDraining) announceClose(call);
       inFlight.add(call);
       dropStalledReader(response, limits.readerStallMs);
       return call;
@@ -258,6 +256,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     },
     async close({ graceMs }) {
       isDraining = true;
+      inFlight.list().forEach(announceClose);
       const closed = servers.map(({ server }) => closeServer(server));
       const reason = new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
       sockets.drain();
@@ -266,10 +265,14 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
         active.list().forEach(abort);
         await active.waitUntilEmpty(limits.abortGraceMs);
       };
-      await Promise.all([
-        finish(inFlight, (call) => call.abort(reason)),
-        finish(sockets.running, ({ session }) => session.abort(reason)),
-      ]);
+      const finishCalls = async (): Promise<void> => {
+        await finish(inFlight, (call) => call.abort(reason));
+        if (inFlight.count() > 0) return;
+        // Requests that waited for an earlier response on their connection start now, and are refused.
+        await nextTurn();
+        await inFlight.waitUntilEmpty(limits.abortGraceMs);
+      };
+      await Promise.all([finishCalls(), finish(sockets.running, ({ session }) => session.abort(reason))]);
       // The HTTP servers no longer track upgraded connections.
       for (const { terminate } of sockets.running.list()) terminate();
       await sockets.running.waitUntilEmpty(limits.abortGraceMs);
@@ -280,6 +283,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     },
   };
 }
+
+/** Tells the client that the connection closes after the response, unless its head was sent. */
+const announceClose = ({ headers }: Call): void => {
+  headers['connection'] = 'close';
+};
 
 /** Whether a request of an operator's probe tries no token: it must not wait because of others behind its address. */
 const isProbeWithoutToken = ({ operation, request }: Call): boolean =>
