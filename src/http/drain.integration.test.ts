@@ -105,6 +105,21 @@ for (const [name, count] of [
     }
   });
 
+test('refuses requests that wait on many connections when their streams end at the same time', async () => {
+  const { generate, resume } = createPausedGenerate();
+  await using server = await startTestHttp({ generate });
+  const peers = Array.from({ length: 50 }, () => connectRaw(server.port, chatRequest() + chatRequest()));
+  await Promise.all(peers.map((peer) => peer.readUntil('Hel')));
+  const closed = server.http.close({ graceMs: 10_000 });
+  resume();
+  const texts = await Promise.all(peers.map((peer) => peer.readToEnd()));
+  assert.deepEqual(
+    texts.filter((text) => !/\[DONE\][^]*HTTP\/1\.1 503 /.test(text)),
+    [],
+  );
+  await closed;
+});
+
 test('aborts running requests after the grace time as their protocol prescribes', async () => {
   const { generate } = createPausedGenerate();
   await using server = await startTestHttp({ generate });

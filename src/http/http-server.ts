@@ -269,7 +269,8 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
         await finish(inFlight, (call) => call.abort(reason));
         if (inFlight.count() > 0) return;
         // Requests that waited for an earlier response on their connection start now, and are refused.
-        await nextTurn();
+        do await nextTurn();
+        while (pipeline.countDue() > 0);
         await inFlight.waitUntilEmpty(limits.abortGraceMs);
       };
       await Promise.all([finishCalls(), finish(sockets.running, ({ session }) => session.abort(reason))]);

@@ -81,6 +81,12 @@ export const SOCKET_PONG_MS = 5_000;
 export const PIPELINED_REQUESTS_MAX = 16;
 export const PIPELINED_BYTES_MAX = 64 * 1024;
 
+/**
+ * Requests of all connections that start in one turn of the event loop after they waited on their connection. Beyond: they
+ * start in later turns, and requests that did not wait go first. 8 of them take about a millisecond.
+ */
+export const PIPELINED_STARTS_PER_TURN = 8;
+
 /** Ms that a request without a known key waits if its address had too many refusals. */
 export const REFUSAL_DELAY_MS = 1_000;
 

@@ -37,7 +37,8 @@ interface EventListener {
   readonly listener: (...args: unknown[]) => void;
 }
 
-export function createPausedConnections(): PausedConnections {
+/** @param startLater Runs a task when other connections have had their turn. */
+export function createPausedConnections(startLater: (task: () => void) => void): PausedConnections {
   const listenersBySocket = new WeakMap<Socket, readonly EventListener[]>();
   const paused = createActiveList<Socket>();
 
@@ -79,8 +80,7 @@ export function createPausedConnections(): PausedConnections {
       socket.on('data', onData).once('end', onEnd).once('close', onClose);
       paused.add(socket);
       onData(head);
-      // Other connections go first.
-      lastResponse.once('close', () => setImmediate(release));
+      lastResponse.once('close', () => startLater(release));
     },
     destroyAll() {
       for (const socket of paused.list()) socket.destroy();

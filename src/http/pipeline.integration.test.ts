@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Generate } from '../generation/generation.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
-import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
+import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX, PIPELINED_STARTS_PER_TURN } from './limits.ts';
 import {
   BLOCK_START_EVENT,
   chatRequest,
@@ -231,6 +231,24 @@ test('cancels the running request when the client leaves while others are not re
     while (server.http.countInFlight() > 0) await yieldToEventLoop();
   }
   assert.deepEqual(gate.paths, ['first', 'first']);
+});
+
+test('starts a few requests that waited in a turn of the event loop, and others before them', async () => {
+  const gate = createGate();
+  await using server = await startTestHttp({ more: [gate.endpoint] });
+  const connections = PIPELINED_STARTS_PER_TURN * 4;
+  const peers = Array.from({ length: connections }, () => connectRaw(server.port, post('first') + post('next')));
+  while (gate.paths.length < connections) await yieldToEventLoop();
+  for (const _ of peers) gate.finishNext();
+  const started: number[] = [];
+  while (gate.paths.length < 2 * connections) {
+    started.push(gate.paths.length);
+    await yieldToEventLoop();
+  }
+  const perTurn = started.map((count, turn) => count - (started[turn - 1] ?? connections));
+  assert.ok(Math.max(...perTurn) <= PIPELINED_STARTS_PER_TURN, perTurn.join());
+  for (const _ of peers) gate.finishNext();
+  for (const peer of peers) peer.socket.destroy();
 });
 
 test('counts a connection once, however often it was paused', async () => {

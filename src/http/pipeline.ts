@@ -1,7 +1,7 @@
 import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createPausedConnections } from './paused-connections.ts';
-import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
+import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX, PIPELINED_STARTS_PER_TURN } from './limits.ts';
 
 /**
  * Runs the requests of each connection one after the other. `node:http` reads up to 64 KiB of a connection at once and
@@ -28,6 +28,8 @@ export interface Pipeline {
    * @param head What was read after the head of the request.
    */
   pause(server: Server, request: IncomingMessage, head: Buffer): void;
+  /** Returns how many requests, and connections that were not read, have had their turn, but wait for those of others. */
+  countDue(): number;
   /** Closes the connections that are not read. */
   destroyPaused(): void;
 }
@@ -43,7 +45,8 @@ interface ConnectionState {
 
 export function createPipeline(): Pipeline {
   const connections = new WeakMap<Socket, ConnectionState>();
-  const pausedConnections = createPausedConnections();
+  const startQueue = createStartQueue();
+  const pausedConnections = createPausedConnections(startQueue.add);
 
   const isExcessive = (request: IncomingMessage): boolean => {
     const connection = connections.get(request.socket);
@@ -98,8 +101,7 @@ export function createPipeline(): Pipeline {
         connection.waitingBytes -= bytes;
         start();
       };
-      // Other connections go first: otherwise all the requests of this one would run in one turn of the event loop.
-      previous.once('close', () => setImmediate(startNext));
+      previous.once('close', () => startQueue.add(startNext));
     },
     pause(server, request, head) {
       const { socket } = request;
@@ -108,7 +110,28 @@ export function createPipeline(): Pipeline {
       connection.isPaused = true;
       pausedConnections.pause(server, { request, head }, connection.lastResponse, () => connections.delete(socket));
     },
+    countDue: startQueue.count,
     destroyPaused: pausedConnections.destroyAll,
+  };
+}
+
+/**
+ * Creates a queue of which a few tasks run in each turn of the event loop, so that others go first: otherwise all the
+ * requests of a connection, or one of each of a thousand connections, would run in one turn.
+ */
+function createStartQueue(): { add(task: () => void): void; count(): number } {
+  let waiting: (() => void)[] = [];
+  const runSome = (): void => {
+    const [due, later] = [waiting.slice(0, PIPELINED_STARTS_PER_TURN), waiting.slice(PIPELINED_STARTS_PER_TURN)];
+    waiting = later;
+    if (waiting.length > 0) setImmediate(runSome);
+    for (const task of due) task();
+  };
+  return {
+    add(task) {
+      if (waiting.push(task) === 1) setImmediate(runSome);
+    },
+    count: () => waiting.length,
   };
 }
 
