@@ -13,7 +13,7 @@ import type { Measured, OthersMessage, OthersOptions } from './others.ts';
 /** Longest call of another workspace at the 99th percentile, in ms. */
 const OTHERS_MS_MAX = { models: 250, chat: 1000 };
 
-/** Memory in MiB by which the service may grow while an attack runs, unless the attack says otherwise. */
+/** Memory in MiB by which a process that serves may grow while an attack runs, unless the attack says otherwise. */
 const MEMORY_MIB_MAX = 256;
 
 /** Interval of reading the memory of the service, in ms. */
@@ -38,7 +38,7 @@ export interface AttackTarget {
 export interface Attack {
   /** States what the attacker does, e.g. `300 requests on each of 60 connections, which are never read`. */
   readonly name: string;
-  /** Memory in MiB by which the service may grow. */
+  /** Memory in MiB by which a process that serves may grow. */
   readonly memoryMibMax?: number;
   /** Attacks, and returns when the service has dealt with it. Throws if the service answers wrongly. */
   run(target: AttackTarget): Promise<void>;
@@ -52,6 +52,7 @@ export interface Attack {
  */
 export function describeAttacks(title: string, options: ParleyOptions, attacks: readonly Attack[]): void {
   describe(title, { skip: platform() !== 'linux' && 'needs /proc and 127.0.0.2' }, () => {
+    const workerCount = Number(options.env?.['PARLEY_WORKERS'] ?? 0);
     let parley: ParleyProcess;
     let keys: { readonly attacker: string; readonly others: string };
     before(async () => {
@@ -61,10 +62,12 @@ export function describeAttacks(title: string, options: ParleyOptions, attacks: 
         createKey(parley.data, '--workspace', 'others'),
       ]);
       keys = { attacker, others };
+      assert.equal(listWorkers(parley.pid).length, workerCount);
     });
     after(() => parley?.stop());
 
-    for (const { name, memoryMibMax = MEMORY_MIB_MAX, run } of attacks) {
+    for (const { name, memoryMibMax: processMibMax = MEMORY_MIB_MAX, run } of attacks) {
+      const memoryMibMax = processMibMax * Math.max(1, workerCount);
       test(name, async (t) => {
         const target: AttackTarget = {
           parley,
@@ -128,10 +131,9 @@ async function startOthers(options: OthersOptions): Promise<{ stop(): Promise<Me
   };
 }
 
-/** Reads the memory of a process at short intervals. `stop` returns by how many MiB it grew at most. */
+/** Reads the memory of a service at short intervals. `stop` returns by how many MiB it grew at most. */
 function watchMemory(pid: number): { stop(): number } {
-  const readMib = (): number =>
-    Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+  const readMib = (): number => [pid, ...listWorkers(pid)].map(readProcessMib).reduce((sum, mib) => sum + mib);
   const before = readMib();
   let peak = before;
   const timer = setInterval(() => {
@@ -144,6 +146,24 @@ function watchMemory(pid: number): { stop(): number } {
     },
   };
 }
+
+/** Reads a file of a process. Returns an empty text if the process has ended. */
+function readProcessFile(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const readProcessMib = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readProcessFile(pid, 'status'))?.[1] ?? 0) / 1024;
+
+/** Lists the worker processes of a service. Its other processes have limits of their own. */
+const listWorkers = (pid: number): readonly number[] =>
+  (readProcessFile(pid, `task/${pid}/children`).match(/\d+/g) ?? [])
+    .map(Number)
+    .filter((child) => /\/worker\.[jt]s\0/.test(readProcessFile(child, 'cmdline')));
 
 /** Returns the 99th percentile: of 101 values, the second largest. */
 function getPercentile(values: readonly number[]): number {

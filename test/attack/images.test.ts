@@ -22,7 +22,11 @@ const server = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'image/png' }).end(LARGE_IMAGE);
       return;
     }
-    if (request.url?.endsWith('/chat/completions')) receivedBodies.push(body);
+    if (request.method === 'POST') receivedBodies.push(body);
+    if (request.url?.endsWith('tokenize')) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ tokens: [1], text: ['a'] }));
+      return;
+    }
     const message = { role: 'assistant', content: 'Seen.' };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices }));
@@ -48,7 +52,7 @@ const FORBIDDEN_URLS = [
 
 const config = `models:
   vision: { url: 'http://127.0.0.1:${port}/v1', abilities: { vision: true }, contextTokens: 4096 }
-  counting: { url: 'http://127.0.0.1:${port}/v1', server: vllm, abilities: { vision: true }, contextTokens: 4096 }
+  counting: { url: 'http://127.0.0.1:${port}/v1', server: sglang, abilities: { vision: true }, contextTokens: 4096 }
 `;
 
 describeAttacks('attacks with images', { config }, [
@@ -73,16 +77,28 @@ describeAttacks('attacks with images', { config }, [
   {
     name: 'the same URLs in requests that count tokens, which the server would process like prompts',
     async run(target) {
+      const count = (content: unknown) =>
+        sendAsAttacker(target, {
+          path: '/v1/messages/count_tokens',
+          body: JSON.stringify({ model: 'counting', messages: [{ role: 'user', content }] }),
+        });
+      const tokenize = (content: unknown) =>
+        sendAsAttacker(target, {
+          path: '/api/v1/tokenizer',
+          body: JSON.stringify({ model: 'counting', input: { messages: [{ role: 'user', content }] } }),
+        });
+      receivedBodies.length = 0;
+      // Requests without images reach the server.
+      for (const response of [await count([{ type: 'text', text: 'Hi' }]), await tokenize([{ text: 'Hi' }])])
+        assert.equal(response.status, 200, response.text);
+      assert.equal(receivedBodies.length, 3, 'two requests for tokens, and one for their texts');
       for (const url of FORBIDDEN_URLS) {
-        const source = { type: 'url', url };
-        const content = [{ type: 'image', source }];
-        const body = JSON.stringify({ model: 'counting', messages: [{ role: 'user', content }] });
-        await sendAsAttacker(target, { path: '/v1/messages/count_tokens', body });
-        const input = { messages: [{ role: 'user', content: [{ image: url }] }] };
-        const native = JSON.stringify({ model: 'counting', input });
-        await sendAsAttacker(target, { path: '/api/v1/tokenizer', body: native });
+        const estimated = await count([{ type: 'image', source: { type: 'url', url } }]);
+        assert.equal(estimated.status, 200, estimated.text);
+        const refused = await tokenize([{ image: url }]);
+        assert.equal(refused.status, 400, refused.text);
       }
-      assert.ok(!requestedPaths.some((path) => path.includes('tokenize')), requestedPaths.join(', '));
+      assert.equal(receivedBodies.length, 3, receivedBodies.join('\n'));
       assert.ok(!requestedPaths.includes('/secret'));
     },
   },
