@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pythonResults from '../../src/generation/jinja/__fixtures__/python-results.json' with { type: 'json' };
 import { createChatTemplate } from '../../src/generation/chat-template.ts';
 import { CHATML_TEMPLATE } from '../../src/core/chatml.ts';
+import { createPromptRenderer } from '../../src/generation/prompt-renderer.ts';
+import { readRealTemplates } from '../real-templates.ts';
 import { findPython } from './python.ts';
-import { SCENARIOS } from './template-scenarios.ts';
-
-/** Folder of templates of real models, which are not part of the project. */
-const FOLDER =
-  process.env['PARLEY_CHAT_TEMPLATES'] ?? fileURLToPath(new URL('../../../shared/chat-templates/', import.meta.url));
+import { listRequests, SCENARIOS } from './template-scenarios.ts';
 
 const OWN_TEMPLATES: Readonly<Record<string, string>> = {
   chatml: CHATML_TEMPLATE,
@@ -33,14 +29,6 @@ const OWN_TEMPLATES: Readonly<Record<string, string>> = {
 {%- if add_generation_prompt %}{{ '<|assistant|>' }}{{ '<think>' if enable_thinking is defined and enable_thinking }}{% endif %}
 `,
 };
-
-function readTemplates(): Readonly<Record<string, string>> {
-  const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((file) => file.endsWith('.jinja')) : [];
-  return {
-    ...OWN_TEMPLATES,
-    ...Object.fromEntries(files.map((file) => [file, readFileSync(join(FOLDER, file), 'utf8')])),
-  };
-}
 
 type Result = { readonly result: string } | { readonly error: string };
 
@@ -85,7 +73,7 @@ describe('chat templates', { skip: python.skipReason }, () => {
     );
   });
 
-  const templates = readTemplates();
+  const templates = { ...OWN_TEMPLATES, ...readRealTemplates() };
   const scenarios = Object.entries(SCENARIOS).map(
     ([scenario, variables]) => [scenario, { add_generation_prompt: true, ...variables }] as const,
   );
@@ -109,6 +97,34 @@ describe('chat templates', { skip: python.skipReason }, () => {
           const segments = chatTemplate.render(values);
           assert.equal(segments.map(({ text }) => text).join(''), wanted.result, scenario);
         }
+      }
+    });
+
+  for (const [name, source] of Object.entries(templates))
+    it(`are given requests as transformers renders them: ${name}`, () => {
+      const model = {
+        contextTokens: 100_000,
+        vocabularySize: 100_000,
+        chatTemplate: source,
+        specialTokens: SPECIAL_TOKENS,
+        bosToken: TOKENS.bos_token,
+        eosToken: TOKENS.eos_token,
+      };
+      const renderer = createPromptRenderer()(model);
+      const { found } = renderer.getToolSupport(undefined);
+      const results = expected.get(name) ?? [];
+      for (const { label, messages, style, renderings } of listRequests()) {
+        const hasCalls = messages.some(({ toolCalls }) => toolCalls !== undefined);
+        // Parley describes tools, and writes calls, where the template does not.
+        if ((style.tools && !found?.describesTools) || (hasCalls && !found?.showsCalls)) continue;
+        const accepted = renderings.map((scenario) => results[scenarios.findIndex(([one]) => one === scenario)]);
+        const texts = accepted.flatMap((result) => (result && 'result' in result ? [result.result] : []));
+        if (texts.length === 0) continue;
+        const text = renderer
+          .render(messages, style)
+          .map((segment) => segment.text)
+          .join('');
+        assert.ok(texts.includes(text), `${label}:\n${text}\n--- expected:\n${texts.join('\n---\n')}`);
       }
     });
 });

@@ -1,3 +1,6 @@
+import type { Message, Tool } from '../../src/core/message.ts';
+import type { PromptStyle } from '../../src/generation/prompt-renderer.ts';
+
 /** Conversations for which a chat template is rendered, as transformers passes them to it. */
 
 const getParameters = (described: boolean) => ({
@@ -94,8 +97,9 @@ function createCallScenarios(form: CallForm): Record<string, Readonly<Record<str
   );
 }
 
-/** Variables by the name of the scenario. */
-export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+type Variables = Readonly<Record<string, unknown>>;
+
+const BASE_SCENARIOS: Readonly<Record<string, Variables>> = {
   'one message': { messages: [USER] },
   'one message without the start of an answer': { messages: [USER], add_generation_prompt: false },
   'a system message': { messages: [SYSTEM, USER] },
@@ -133,3 +137,102 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, unknown>
   },
   ...Object.assign({}, ...FORMS.map(createCallScenarios)),
 };
+
+const isSwitched = (variables: Variables): boolean => 'enable_thinking' in variables;
+
+const OFF = { enable_thinking: false, thinking: false };
+
+/** Variables of other names that turn thinking on, for templates that do not read the usual two. */
+const OTHER_SWITCHES: Readonly<Record<string, Variables>> = {
+  'with a mode': { thinking_mode: 'enabled' },
+  'with an effort': { reasoning_effort: 'high' },
+};
+
+/**
+ * Variables by the name of the scenario. Those without a thinking switch exist twice: without one, and with thinking off.
+ * Those with thinking on exist with other switches as well.
+ */
+export const SCENARIOS: Readonly<Record<string, Variables>> = Object.fromEntries(
+  Object.entries(BASE_SCENARIOS).flatMap(([name, variables]) => [
+    [name, variables],
+    ...(isSwitched(variables) ? [] : [[`${name}, off`, { ...variables, ...OFF }]]),
+    ...(variables['enable_thinking'] === true
+      ? Object.entries(OTHER_SWITCHES).map(([how, more]) => [`${name}, ${how}`, { ...variables, ...more }])
+      : []),
+  ]),
+);
+
+/** A request as Parley receives it, with the scenarios of which its prompt may equal any. */
+export interface ScenarioRequest {
+  readonly label: string;
+  readonly messages: readonly Message[];
+  readonly style: PromptStyle;
+  readonly renderings: readonly string[];
+}
+
+/** Scenarios of which no request has the same meaning, or whose meaning differs between templates. */
+const WITHOUT_REQUEST =
+  /start of an answer|last message|unfinished|before the start|documents|several parts|thought in a field|effort/;
+
+/** Lists the requests that have the meaning of scenarios. Calls are passed in the form that the template needs. */
+export function listRequests(): ScenarioRequest[] {
+  const forms = FORMS.map(({ asText, empty }) => `, ${asText ? 'text' : 'object'}, ${empty ?? 'null'}`);
+  return Object.entries(BASE_SCENARIOS)
+    .filter(([name]) => !WITHOUT_REQUEST.test(name))
+    .filter(([name]) => !forms.slice(1).some((form) => name.endsWith(form)))
+    .map(([name, variables]) => {
+      const base = name.replace(forms[0] ?? '', '');
+      const names = base === name ? [name] : forms.map((form) => base + form);
+      const isOn = variables['enable_thinking'] === true;
+      return {
+        label: base,
+        messages: (variables['messages'] as readonly WireMessage[]).map(toMessage),
+        style: {
+          ...(isOn ? { thinking: {} } : {}),
+          ...(Array.isArray(variables['tools'])
+            ? { tools: (variables['tools'] as readonly WireTool[]).map(toParleyTool) }
+            : {}),
+        },
+        renderings: names.flatMap((one) => [
+          one,
+          `${one}, off`,
+          ...Object.keys(OTHER_SWITCHES).map((how) => `${one}, ${how}`),
+        ]),
+      };
+    });
+}
+
+interface WireMessage {
+  readonly role: Message['role'];
+  readonly content: string | null;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly { readonly id: string; readonly function: { name: string; arguments: unknown } }[];
+  readonly tool_call_id?: string;
+  readonly name?: string;
+}
+
+type WireTool = ReturnType<typeof toTool>;
+
+const toMessage = ({ role, content, reasoning_content, tool_calls, tool_call_id, name }: WireMessage): Message => ({
+  role,
+  content: content === null || content === '' ? [] : [{ type: 'text', text: content }],
+  ...(name === undefined ? {} : { name }),
+  ...(reasoning_content === undefined ? {} : { reasoning: reasoning_content }),
+  ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
+  ...(tool_calls === undefined
+    ? {}
+    : {
+        toolCalls: tool_calls.map(({ id, function: called }) => ({
+          id,
+          name: called.name,
+          arguments: String(called.arguments),
+        })),
+      }),
+});
+
+const toParleyTool = ({ function: { name, description = '', parameters } }: WireTool): Tool => ({
+  name,
+  description,
+  parameters: parameters as NonNullable<Tool['parameters']>,
+  field: 'tools',
+});

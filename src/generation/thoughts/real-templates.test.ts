@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { readRealTemplates } from '../../../test/real-templates.ts';
 import { renderText } from './__fixtures__/render-text.ts';
 import { THOUGHT_TEMPLATES } from './__fixtures__/thought-templates.ts';
 import { deriveThoughtFormat } from './derive-thought-format.ts';
 import { findThinkingVariables, THINKING_OFF } from './thinking-variables.ts';
-
-/** Folder of templates of real models, which are not part of the project. */
-const FOLDER =
-  process.env['PARLEY_CHAT_TEMPLATES'] ?? fileURLToPath(new URL('../../../../shared/chat-templates/', import.meta.url));
 
 /** Marks in the templates of the folder that do not have the usual ones. */
 const OTHER_MARKS: Readonly<Record<string, readonly [open: string, close: string]>> = {
@@ -35,10 +29,8 @@ interface KnownTemplate {
 
 function readTemplates(): KnownTemplate[] {
   const own = Object.entries(THOUGHT_TEMPLATES).map(([name, { source, marks }]) => ({ name, source, marks }));
-  const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((file) => file.endsWith('.jinja')) : [];
-  const real = files.map((file): KnownTemplate => {
+  const real = Object.entries(readRealTemplates()).map(([file, source]): KnownTemplate => {
     const name = file.slice(0, -'.jinja'.length);
-    const source = readFileSync(join(FOLDER, file), 'utf8');
     const usual = source.includes('</think>') ? (['<think>', '</think>'] as const) : undefined;
     return { name, source, marks: OTHER_MARKS[name] ?? usual };
   });
