@@ -4,6 +4,8 @@ import { escapeJson, type ArgumentWriter } from './argument-writer.ts';
 export interface LiteralConverter {
   /** Takes a character. @returns false for one that cannot belong to the value: it was not taken. */
   take(character: string): boolean;
+  /** Whether a string, list or object is still open. */
+  isOpen(): boolean;
   /** Ends what is still open. */
   end(): void;
 }
@@ -188,6 +190,7 @@ export function createLiteralConverter({
       }
       return takeMark(character);
     },
+    isOpen: () => token === 'string' || frames.length > 1,
     end() {
       if (token === 'word') endWord();
       else if (token === 'string') {
@@ -200,7 +203,7 @@ export function createLiteralConverter({
   };
 }
 
-/** Returns the JSON text of a Python literal; undefined for other text. */
+/** Returns the JSON text of a complete Python literal; undefined for other text. */
 export function convertLiteral(text: string): string | undefined {
   let json = '';
   const writer = {
@@ -212,6 +215,7 @@ export function convertLiteral(text: string): string | undefined {
   if (!/^[[({]/.test(text) && !WORDS.has(text)) return undefined;
   const converter = createLiteralConverter({ kind: 'value', writer });
   for (const character of text) if (!converter.take(character)) return undefined;
+  if (converter.isOpen()) return undefined;
   converter.end();
   return json;
 }
