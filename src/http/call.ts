@@ -80,6 +80,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, d
   const workAbort = new AbortController();
   /** Aborts the response where a disconnect does not cancel the work. Created on demand: most calls do not need it. */
   let responseAbort: AbortController | undefined;
+  let disconnectReason: ServiceError | undefined;
   let firstByteAt: number | undefined;
   let deadline: NodeJS.Timeout | undefined;
   let { expectsContinue } = deps;
@@ -112,7 +113,10 @@ export function createCall(request: IncomingMessage, response: ServerResponse, d
     signal: workAbort.signal,
     getResponseSignal() {
       if (call.cancelsOnDisconnect) return workAbort.signal;
-      responseAbort ??= new AbortController();
+      if (!responseAbort) {
+        responseAbort = new AbortController();
+        if (disconnectReason) responseAbort.abort(disconnectReason);
+      }
       return responseAbort.signal;
     },
     operation: 'unknown',
@@ -149,10 +153,10 @@ export function createCall(request: IncomingMessage, response: ServerResponse, d
   };
 
   const onDisconnect = (): void => {
-    const reason = new ServiceError('cancelled', 'The client disconnected.');
-    call.error ??= reason;
-    responseAbort?.abort(reason);
-    if (call.cancelsOnDisconnect) workAbort.abort(reason);
+    disconnectReason = new ServiceError('cancelled', 'The client disconnected.');
+    call.error ??= disconnectReason;
+    responseAbort?.abort(disconnectReason);
+    if (call.cancelsOnDisconnect) workAbort.abort(disconnectReason);
   };
 
   const logWhenFinished = (): void => {
