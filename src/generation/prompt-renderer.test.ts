@@ -268,6 +268,19 @@ describe('thoughts in a prompt', () => {
     assert.equal(render({}), '[user]A[assistant]B[user]C[assistant]<call>now<args>{}</call>[tool]noon');
   });
 
+  it('get the effort and the budget of the request where the template reads them', () => {
+    const template =
+      "{{ 'Reasoning: ' + (reasoning_effort or 'medium') }}{% if thinking_budget %}, {{ thinking_budget }} tokens{% endif %}";
+    const renderWith = (style: object): string =>
+      createPromptRenderer()({ ...MODEL, chatTemplate: template + chatTemplate })
+        .render([createMessage('user', 'A')], style)
+        .map(({ text }) => text)
+        .join('');
+    assert.equal(renderWith({ thinking: { effort: 'low', budgetTokens: 64 } }), 'Reasoning: low, 64 tokens[user]A');
+    assert.equal(renderWith({ thinking: {} }), 'Reasoning: medium[user]A');
+    assert.equal(renderWith({}), 'Reasoning: medium[user]A');
+  });
+
   it('stay in all answers when the request says so', () => {
     assert.match(render({ earlierThoughts: 'field' }), /\[assistant\]\(about 1\)B/);
   });

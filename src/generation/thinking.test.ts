@@ -181,9 +181,12 @@ describe('planThinking', () => {
     assert.deepEqual(plan({ thinking: {} }, { entry: NATIVE, format }).removedMarks, [
       '<think>',
       '</think>',
+      '\n</response>',
       '</response>',
     ]);
-    assert.deepEqual(plan({}, { format, model }).removedMarks, ['</think>', '</response>']);
+    assert.deepEqual(plan({}, { format, model }).removedMarks, ['</think>', '\n</response>', '</response>']);
+    const words = { ...SHOWN, open: 'Here is my thought:', close: 'Here is my response:' };
+    assert.deepEqual(plan({ thinking: {} }, { entry: NATIVE, format: words }).removedMarks, []);
     assert.deepEqual(plan({}).removedMarks, []);
   });
 });

@@ -83,8 +83,9 @@ export function planThinking(
     isOpened: end === 'opened' && (options !== undefined || opensUnasked),
     markers,
     removedMarks: [
-      ...[format.open, format.close].filter((mark) => options ?? markers.includes(mark)),
-      ...(format.answerClose === '' ? [] : [format.answerClose]),
+      ...[format.open, format.close].filter((mark) => (options ? HAS_TAG.test(mark) : markers.includes(mark))),
+      // The mark may stand on a line of its own.
+      ...(format.answerClose === '' ? [] : [`\n${format.answerClose}`, format.answerClose]),
       ...(format.answerClose.startsWith('<|close|>') ? [KIMI_TURN_CLOSE] : []),
     ],
     isBudgetClamped: budget?.isClamped === true,
@@ -111,6 +112,9 @@ export function planThinking(
 
 /** Kimi K3 closes the message as it closes each part of it, before its end token. */
 const KIMI_TURN_CLOSE = '<|close|>message<|sep|>';
+
+/** Marks that are only words may be part of an answer. */
+const HAS_TAG = /[<[◁〈]/;
 
 const FREE_ANSWER: GenerationPhase = { kind: 'answer' };
 

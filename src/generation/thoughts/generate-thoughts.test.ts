@@ -122,6 +122,12 @@ describe('an answer with a thought', () => {
       );
   });
 
+  it('has no line break before a mark that ends it on a line of its own', async () => {
+    const { source = '' } = THOUGHT_TEMPLATES['answers in tags on lines of their own'] ?? {};
+    const model = createModel(source, () => '<think>\nso\n</think>\n<answer>\nFour.\n</answer>');
+    assert.equal((await answer(model, { thinking: {} })).content, 'Four.');
+  });
+
   it('has all thoughts of a model that writes several in channels', async () => {
     const { source = '' } = THOUGHT_TEMPLATES['channels, in which the answer has marks too'] ?? {};
     const text = ['analysis', 'analysis', 'final']
