@@ -19,6 +19,7 @@ import type { EarlierThoughtPlacement } from './template-message.ts';
 import { canKeepThoughts, canThink, clampBudget, planThinking } from './thinking.ts';
 import { getEndText } from './thoughts/thought-format.ts';
 import { TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
+import { USUAL_THOUGHTS } from './thoughts/thought-format.ts';
 import { planTools, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
 
@@ -80,14 +81,14 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
       phases: [],
     },
     createStages: (_, holdBatch) =>
-      addOutputChecks((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCallStage()], {
-        engine,
-        phases: [],
-        toolUse,
-        outputFormat,
-        checkAnswer,
-        holdBatch,
-      }),
+      addOutputChecks(
+        [
+          // The server may not know the marks of its model.
+          createThoughtStage({ format: USUAL_THOUGHTS, phases: [], keepsThoughts: thinking !== undefined }),
+          ...((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCallStage()]),
+        ],
+        { engine, phases: [], toolUse, outputFormat, checkAnswer, holdBatch },
+      ),
   };
 }
 

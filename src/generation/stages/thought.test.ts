@@ -117,6 +117,23 @@ describe('createThoughtStage', () => {
     assert.deepEqual(runText('<think>\nso'), ['so', ''], 'a thought that is passed on stays one');
   });
 
+  it('drops a thought that a server has separated, unless it is all of the answer', () => {
+    const reasoning = (text: string): ChoiceEvent => ({ type: 'reasoning', choice: 0, text, tokens: 1 });
+    const call: ChoiceEvent = { type: 'tool-call', choice: 0, index: 0, id: 'call_1', name: 'f' };
+    const thought = [reasoning('so '), reasoning('what')];
+    const join = ({ reasoning: kept, text, tokens }: ReturnType<typeof run>): readonly unknown[] => [
+      kept,
+      text,
+      tokens,
+    ];
+    const drop = { keepsThoughts: false };
+    assert.deepEqual(join(run([...thought, textIn(0)('Four')])), ['so what', 'Four', 3]);
+    assert.deepEqual(join(run([...thought, textIn(0)('Four')], drop)), ['', 'Four', 3]);
+    assert.deepEqual(join(run(thought, drop)), ['', 'so what', 2]);
+    assert.deepEqual(join(run(thought, { ...drop, reason: 'length' })), ['', '', 2]);
+    assert.deepEqual(join(run([...thought, call], drop)), ['', '', 2]);
+  });
+
   it('ends an unclosed thought before a call, and only at the end of the answer', () => {
     const callOpenings = ['<call>', '<f='];
     for (const keepsThoughts of [true, false]) {

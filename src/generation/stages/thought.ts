@@ -36,6 +36,9 @@ interface ThoughtParser {
   hasOpenMark: boolean;
   /** Text of a thought that is dropped. */
   droppedThought: string;
+  /** Text of a thought that a server separated from the answer, and that is dropped. */
+  droppedReasoning: string;
+  hasAnswer: boolean;
   /** Text that waits for more: only blanks, or a possible call, whose thought only its mark ends. */
   held: 'blanks' | 'call' | undefined;
   /** Position up to which held text was searched. */
@@ -63,6 +66,8 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
     followsThought: false,
     hasOpenMark: false,
     droppedThought: '',
+    droppedReasoning: '',
+    hasAnswer: false,
     held: undefined,
     searchedUntil: 0,
   };
@@ -75,14 +80,31 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
       } else if (event.type === 'choice-end') {
         if (event.reason === 'stop') releaseCall(parser);
         parse(parser, { isLast: true }, emit);
-        if (event.reason === 'stop' && parser.mode === 'thought' && parser.droppedThought !== '')
-          emit({ type: 'text', choice: event.choice, phase: 0, tokens: 0, text: parser.droppedThought });
-      }
+        const thought = event.reason === 'stop' ? findAnswerInThought(parser) : '';
+        if (thought !== '') emit({ type: 'text', choice: event.choice, phase: 0, tokens: 0, text: thought });
+      } else if (event.type === 'tool-call') parser.hasAnswer = true;
       parser.buffer.emitOwedTokens((text) => emit(toPassedEvent(parser, text)));
-      if (event.type !== 'text') emit(event);
+      if (event.type === 'reasoning' && !options.keepsThoughts) dropReasoning(parser, event, emit);
+      else if (event.type !== 'text') emit(event);
     },
     end: () => undefined,
   };
+}
+
+/** Drops a thought that a server separated from the answer. Its tokens count. */
+function dropReasoning(
+  parser: ThoughtParser,
+  { choice, text, tokens }: Extract<ChoiceEvent, { type: 'reasoning' }>,
+  emit: Emit,
+): void {
+  parser.droppedReasoning += text;
+  emit({ type: 'text', choice, phase: 0, tokens, text: '' });
+}
+
+/** Returns the dropped thought that is the answer, because the model ended it and wrote nothing else. */
+function findAnswerInThought({ mode, hasAnswer, droppedThought, droppedReasoning }: ThoughtParser): string {
+  if (mode === 'thought') return droppedThought;
+  return hasAnswer ? '' : droppedReasoning;
 }
 
 /** Follows the engine into a thought phase or out of one. */
@@ -230,6 +252,7 @@ function skip(parser: ThoughtParser, length: number): void {
 }
 
 function emitUntil(parser: ThoughtParser, to: number, emit: Emit): void {
+  if (parser.mode === 'answer' && to > parser.position) parser.hasAnswer = true;
   parser.position = to;
   parser.buffer.emitUntil(to, (event) => emit(toPassedEvent(parser, event)));
 }
