@@ -88,6 +88,7 @@ const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set([
   'test/until.ts',
   'test/measure-cpu-ms.ts',
   'test/property-runs.ts',
+  'test/real-templates.ts',
   'test/unicode-character.ts',
 ]);
 

@@ -4,7 +4,7 @@ import type { ToolFormat } from './tool-formats.ts';
  * Tokens that end a turn in widely used vocabularies. Engines stop at them and never output their text. Source:
  * llama.cpp (`src/llama-vocab.cpp`) and the generation settings of the models.
  */
-const END_TOKENS: readonly string[] = [
+export const END_TOKENS: readonly string[] = [
   '<|im_end|>',
   '<|end|>',
   '<|eot_id|>',
