@@ -164,7 +164,15 @@ describe('planRequest with thoughts that nobody requested', () => {
   it('drops a thought that the model writes anyway, with the marks of its template or the usual ones', async () => {
     const other = NATIVE_TEMPLATE.replaceAll('<think>', '<mind:think>');
     const plan = await createTestPlan({}, { template: other, thinking: 'native' });
-    assert.deepEqual(plan.engineRequest.phases, []);
+    assert.deepEqual(
+      plan.engineRequest.phases.map(({ kind, until }) => [kind, until?.text]),
+      [
+        ['answer', undefined],
+        ['thought', '</mind:think>'],
+        ['answer', undefined],
+      ],
+      'the thought takes nothing from the limits of the answer',
+    );
     const answer = runStages(plan, '<mind:think>\nso</mind:think>\nFour.');
     assert.deepEqual([answer.reasoning, answer.text], ['', 'Four.']);
     const usual = runStages(await createTestPlan({}), '<think>so</think>Four.');

@@ -141,8 +141,11 @@ describe('planThinking', () => {
     const { thinking: _, ...abilities } = ENTRY.abilities;
     const free = plan({}, { prompt, entry: { ...ENTRY, abilities } });
     assert.deepEqual([free.appended, free.phases, free.keepsThoughts, free.isOpened], [[], [], false, true]);
-    const closed = plan({}, { entry: NATIVE });
-    assert.deepEqual([closed.appended, closed.phases, closed.isOpened], [[], [], false]);
+    const own = plan({}, { entry: NATIVE });
+    assert.deepEqual([own.appended, own.keepsThoughts, own.isOpened], [[], false, false]);
+    assert.deepEqual(own.phases, plan({ thinking: {} }, { entry: NATIVE }).phases, 'one that the model may open');
+    const closed = plan({}, { entry: NATIVE, prompt: [...PROMPT, { text: '<think></think>', special: false }] });
+    assert.deepEqual([closed.appended, closed.phases], [[], []]);
   });
 
   it('closes a thought that the template opens without a request before an answer with a fixed form', () => {

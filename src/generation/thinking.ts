@@ -58,8 +58,9 @@ export interface PlanThinkingOptions {
  * was trained to think and opens the thought itself is free to answer without one. For other models, and before an
  * answer with a fixed form, the opening mark is appended to the prompt.
  *
- * Without a request, a thought is only parsed, in order to drop it. One that the template opens has a budget; it is closed
- * at once before an answer with a fixed form.
+ * Without a request, a thought is parsed in order to drop it. If the model may write one, it has a budget, so that it takes
+ * nothing from the limits of the answer. A thought that the template opens is closed at once before an answer with a fixed
+ * form.
  */
 export function planThinking(
   { thinking }: Pick<GenerationRequest, 'thinking'>,
@@ -74,7 +75,10 @@ export function planThinking(
   const isIgnored = options !== undefined && isNative && end === 'closed';
   const hasFixedForm = answer.opening.length > 0 || answer.phases[0]?.grammar !== undefined;
   const opensUnasked = options === undefined && end === 'opened' && !hasFixedForm;
-  const limited = options ?? (opensUnasked && canThink(entry, capabilities) ? {} : undefined);
+  // A thought that nobody requested has a budget of its own too, if the model may write one.
+  const mayThink =
+    canThink(entry, capabilities) && (opensUnasked || (isNative && format.isShown && end === 'none' && !hasFixedForm));
+  const limited = options ?? (mayThink ? {} : undefined);
   const budget = limited && planBudget(limited, entry, model);
   const markers = model.specialTokens.filter((token) => listThoughtTexts(format).some((text) => text.includes(token)));
   const plan = {
