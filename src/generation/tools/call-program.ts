@@ -78,6 +78,15 @@ export function createCallProgram(format: ToolFormat): CallProgram {
       ),
     );
 
+  /** Calls as other families write them: models know several formats, and forget which is theirs. */
+  const foreignEntries = (): number[] => [
+    ...FOREIGN_MARKS.map(([opening, ...closings]) =>
+      compileShapes(createSequence(opening, BLANK), closings, unmarkedObject),
+    ),
+    ...(!format.arguments || format.arguments.type === 'json'
+      ? FUNCTION_TAGS.map((parts) => compiler.add(compileSeparateParts({ ...format, ...parts }, tails, compiler.add)))
+      : []),
+  ];
   const nameKey = getNameKey(format);
   const markedHead = createObjectHead(nameKey ?? 'name');
   const formatEntries =
@@ -93,6 +102,9 @@ export function createCallProgram(format: ToolFormat): CallProgram {
   return {
     anywhere: [
       ...formatEntries,
+      ...foreignEntries(),
+      // A format without any mark may follow words.
+      ...((format.begin + format.before).startsWith('{') ? [compiler.add(objects([], unmarkedCall))] : []),
       compileShapes(createSequence('```', createOptional(LANGUAGE), BLANK), ['```'], unmarkedObject),
     ],
     atLineStart: [compileShapes('', [], unmarkedObject)],
@@ -108,22 +120,59 @@ function getTextBeforeObject({ begin, before }: ToolFormat, opening: string): st
   return at < 0 ? '' : (/^[^[{]*/.exec(head.slice(at + opening.length))?.[0] ?? '');
 }
 
+/** Marks of other families around objects with a name and arguments: an opening, and what may follow. */
+export const FOREIGN_MARKS: readonly (readonly [opening: string, ...closings: string[]])[] = [
+  ...[
+    'tool_call',
+    'tool_calls',
+    'tools',
+    'tool',
+    'function_call',
+    'function_calls',
+    'TOOLCALL',
+    'response',
+    'json',
+    'JSON',
+  ].map((name) => [`<${name}>`, `</${name}>`] as const),
+  ['[TOOL_CALLS]'],
+  ['<|tool_call|>', '<|/tool_call|>'],
+  ['<|tool_call_start|>', '<|tool_call_end|>'],
+  ['functools'],
+];
+
+/** Tags that name the function, with JSON between them. */
+export const FUNCTION_TAGS: readonly Pick<
+  ToolFormat,
+  'begin' | 'before' | 'between' | 'after' | 'separator' | 'closings'
+>[] = [['<function=', '>'] as const, ['<function name="', '">'] as const].map(([before, between]) => ({
+  begin: '',
+  before,
+  between,
+  after: '</function>',
+  separator: '',
+  closings: ['</function>'],
+}));
+
 /** Language names that models write on the fence of a call. */
 const LANGUAGE = createAlternatives('json', 'JSON', 'tool_call');
 
 const call = (body: CallStart['body'], tail: number, isObject = true): CallPattern =>
   createMatch({ type: 'call', body, isObject, tail });
 
+/** The arguments of an object without a mark, after its name. */
+const createArgumentsStart = (tail: number): CallPattern =>
+  createSequence(',', BLANK, createAlternatives('"arguments"', '"parameters"'), BLANK, ':', call('value', tail));
+
 /** An object without a mark: it is a call only if its arguments or its end follow the name. */
 const unmarkedObject = (tail: number): CallPattern =>
   createSequence(
     OBJECT_HEAD,
     BLANK,
-    createAlternatives(
-      createSequence(',', BLANK, createAlternatives('"arguments"', '"parameters"'), BLANK, ':', call('value', tail)),
-      createSequence('}', call('closed', tail)),
-    ),
+    createAlternatives(createArgumentsStart(tail), createSequence('}', call('closed', tail))),
   );
+
+/** An object without a mark in the middle of a line: it is a call only if its arguments follow the name. */
+const unmarkedCall = (tail: number): CallPattern => createSequence(OBJECT_HEAD, BLANK, createArgumentsStart(tail));
 
 /** Compiles a format in which name and arguments stand between marks. */
 function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern: CallPattern) => number): CallPattern {

@@ -47,6 +47,12 @@ describe('createToolCallStage', () => {
     'a list in a fence': `\`\`\`json\n[\n{"name": "get_weather", "arguments": ${ARGUMENTS}}\n]\n\`\`\``,
     'a bare list': `[{"name":"get_weather","arguments":${ARGUMENTS}}]`,
     'an object with its type first': `{"type": "function", "name": "get_weather", "parameters": ${ARGUMENTS}}`,
+    'tags of other families': `<tools>\n{"name": "get_weather", "arguments": ${ARGUMENTS}}\n</tools>`,
+    'a list in tags': `<tool_calls>[{"name": "get_weather", "arguments": ${ARGUMENTS}}]</tool_calls>`,
+    'a list between special tokens': `<|tool_call_start|>[{"name": "get_weather", "arguments": ${ARGUMENTS}}]<|tool_call_end|>`,
+    'a list after a word': `functools[{"name": "get_weather", "arguments": ${ARGUMENTS}}]`,
+    'a tag with the name': `<function=get_weather>${ARGUMENTS}</function>`,
+    'a tag with the name as an attribute': `<function name="get_weather">\n${ARGUMENTS}\n</function>`,
     'an object with an id': `{"id": "call_1", "name": "get_weather", "arguments": ${ARGUMENTS}, "more": {"a": "}"}}`,
   }))
     it(`parses calls in every format as small models write them: ${what}`, () => {
@@ -59,6 +65,17 @@ describe('createToolCallStage', () => {
           );
         }
     });
+
+  it('parses an object in the middle of a line only in formats without marks, and only with arguments', () => {
+    const text = `Here: {"name": "get_weather", "arguments": ${ARGUMENTS}} Done.`;
+    for (const format of FORMATS) {
+      const { calls, content } = bothWays(text, { format: TOOL_FORMATS[format] });
+      if (format === 'json' || format === 'llama3')
+        assert.deepEqual([calls, content], [[CALL], ['Here:', 'Done.']], format);
+      else assert.deepEqual([calls, content], [[], [text]], format);
+      assert.deepEqual(bothWays('Here: {"name": "f"} Done.', { format: TOOL_FORMATS[format] }).calls, []);
+    }
+  });
 
   it('parses consecutive calls in one list, one fence, one pair of marks, or on separate lines', () => {
     const one = '{"name": "f", "arguments": {"a": 1}}';

@@ -1,3 +1,4 @@
+import { FOREIGN_MARKS, FUNCTION_TAGS } from '../call-program.ts';
 import { isObjectFormat, type ToolFormat } from '../tool-formats.ts';
 
 const B = '[ \\t\\n\\v\\f\\r]*';
@@ -151,19 +152,23 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
       isObject: true,
       needsLineStart,
     }));
-  const parts: Shape = {
+  const createParts = ({ begin, before, between, closings }: Pick<ToolFormat, 'begin' | 'before' | 'between' | 'closings'>): Shape => ({
     head: sticky(
-      `${format.begin === '' ? '' : `(?:${loose(format.begin)})?`}${loose(format.before)}${name}${B}${loose(format.between)}(?<value>)`,
+      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}${loose(between)}(?<value>)`,
     ),
     next: undefined,
-    end: sticky(ends(format.closings)),
+    end: sticky(ends(closings)),
     isObject: false,
     needsLineStart: false,
-  };
+  });
+  const withArguments = `${object}${B}(?<value>,${B}"(?:arguments|parameters)"${B}:)`;
   return [
     ...(isObjectFormat(format)
       ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, format.closings))
-      : [parts]),
+      : [createParts(format)]),
+    ...FOREIGN_MARKS.flatMap(([opening, ...closings]) => pair(escape(opening) + B, guessed, closings)),
+    ...FUNCTION_TAGS.map(createParts),
+    ...((format.begin + format.before).startsWith('{') ? pair('', withArguments, []).slice(0, 1) : []),
     ...pair(`\`\`\`(?:json|JSON|tool_call)?${B}`, guessed, ['```']),
     ...pair('', guessed, [], true),
   ];
