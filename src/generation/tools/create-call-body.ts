@@ -13,12 +13,12 @@ import type { ToolFormat } from './tool-formats.ts';
  */
 export function createCallBody(
   { body, isObject }: Extract<MarkupToken, { type: 'call' }>,
-  { arguments: syntax }: ToolFormat,
+  { arguments: syntax, after }: ToolFormat,
   parameters: JsonSchema | undefined,
 ): CallBody {
   if (isObject || body === 'closed' || body === 'members' || !syntax || syntax.type === 'json')
     return createJsonBody(body === 'members' ? 'members' : 'value', isObject);
-  return syntax.type === 'tags' ? createTagsBody(syntax, parameters) : createLiteralsBody(syntax);
+  return syntax.type === 'tags' ? createTagsBody(syntax, parameters, after) : createLiteralsBody(syntax);
 }
 
 /** Arguments that are JSON are emitted as the model wrote them. */

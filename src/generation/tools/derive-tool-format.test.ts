@@ -145,6 +145,19 @@ describe('deriveToolFormat', () => {
     ]);
   });
 
+  it('ends a value whose mark is missing where the next argument or the end of the call is on a line of its own', () => {
+    const derived = derive(CALL_TEMPLATES['names and values in tags'] ?? '');
+    const answer =
+      '<tool_call>\n<function=get_weather>\n<parameter=city>\nUlm <parameter=x> </function>\n<parameter=days>\n3\n</function>\n</tool_call>\n' +
+      '<tool_call>\n<function=stop>\n<parameter=city>\nBonn\n</function>\n</tool_call>';
+    const expected = [
+      { name: 'get_weather', values: { city: 'Ulm <parameter=x> </function>', days: 3 } },
+      { name: 'stop', values: { city: 'Bonn' } },
+    ];
+    assert.deepEqual(parse([answer], derived), expected);
+    assert.deepEqual(parse([...answer], derived), expected);
+  });
+
   it('ends a call whose key is too long, at a cost that grows with the text', () => {
     const derived = derive(CALL_TEMPLATES['keys and values in tags'] ?? '');
     for (const text of [' '.repeat(50_000), '>'.repeat(50_000), '\n<arg_key>'.repeat(5_000)]) {

@@ -11,13 +11,21 @@ const KEY_CHARACTERS_MAX = 256;
 
 /**
  * Creates a parser of arguments between marks. The number of blanks between marks may differ. A string is written while it
- * arrives, except for characters that can be the start of the mark after it; another value when it is complete.
+ * arrives, except for characters that can be the start of the mark after it; another value when it is complete. The mark
+ * after a value may be missing if the next argument, or the end of the call, starts on a line of its own.
+ *
+ * @param after Text after the arguments.
  */
-export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | undefined): CallBody {
+export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | undefined, after: string): CallBody {
   const writer = createArgumentWriter();
   const keyStart = createStartPattern(syntax);
   const keyEnd = createKeyPattern(syntax);
   const keyEndCharacters = [syntax.text, syntax.other].map(({ beforeValue }) => beforeValue.trim().slice(-1));
+  /** Texts on a line of their own that end a value whose mark is missing: of the next key, and of the call. */
+  const implicitEnds = [syntax.beforeKey, after].map((mark) => /^<[^<>]*>?/.exec(mark.trim())?.[0] ?? '');
+  const [nextKey = '', callEnd = ''] = implicitEnds;
+  /** The last characters of a value. */
+  let recent = '';
   const marksStrings = syntax.text.beforeValue !== syntax.other.beforeValue;
   /** If `<` starts a key, `</` ends the call. */
   const mayEndInKey = syntax.beforeKey.endsWith('<');
@@ -42,13 +50,13 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     }
     // The last character was not taken.
     body.extraCharacters = seen.length - 1;
-    end();
+    finish();
     return 'done-before';
   };
   const takeKey = (): 'more' | 'done-before' => {
     if (seen === '/' && mayEndInKey) {
       body.extraCharacters = keyStartLength;
-      end();
+      finish();
       return 'done-before';
     }
     body.extraCharacters = 0;
@@ -62,13 +70,14 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     const marks = withKey(textMark === undefined ? syntax.other : syntax.text, key);
     value = createValue(marks, type, {
       hasCdata: syntax.hasCdata,
+      implicitEnds,
       toJson: (text) => parseNested(text, syntax, property, parameters) ?? toJsonValue(text),
     });
     seen = '';
     state = 'value';
     return 'more';
   };
-  const end = (): void => {
+  const finish = (): void => {
     if (state === 'ended') return;
     if (state === 'value') writer.write(value.finish());
     state = 'ended';
@@ -80,24 +89,42 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     take(code) {
       const character = String.fromCharCode(code);
       if (state === 'value') {
-        if (value.take(character)) {
-          writer.write(value.finish());
-          state = 'between';
-        } else writer.write(value.takeCertain());
+        const end = value.take(character);
+        recent = (recent + character).slice(-callEnd.length);
+        if (end === undefined) {
+          // Characters that may end the call must stay.
+          const start = recent.lastIndexOf('<');
+          body.extraCharacters = start >= 0 && callEnd.startsWith(recent.slice(start)) ? recent.length - start : 0;
+          writer.write(value.takeCertain());
+          return 'more';
+        }
+        writer.write(value.finish());
+        state = 'between';
+        body.extraCharacters = 0;
+        if (end === callEnd && end !== '') {
+          body.extraCharacters = end.length;
+          finish();
+          return 'done';
+        }
+        if (end === nextKey && end !== '') {
+          // The rest of a mark that is more than one tag follows.
+          seen = nextKey;
+          return takeBetween();
+        }
         return 'more';
       }
       seen += character;
       return state === 'between' ? takeBetween() : takeKey();
     },
-    end,
+    end: finish,
   });
   return body;
 }
 
 /** Value of one argument, from after the mark before it. */
 interface Value {
-  /** @returns whether the value ended. */
-  take(character: string): boolean;
+  /** @returns the mark that ended the value. */
+  take(character: string): string | undefined;
   /** Takes JSON text that is certain. */
   takeCertain(): string;
   /** Takes the rest of the JSON text. */
@@ -105,23 +132,29 @@ interface Value {
 }
 
 interface ValueOptions {
+  /** Texts that end the value on a line of their own. */
+  readonly implicitEnds?: readonly string[];
   readonly hasCdata?: boolean | undefined;
   /** Converts the text of a value that is not a string. */
   readonly toJson?: (text: string) => string;
 }
+
+/** Shorter texts could stand on a line of a value. */
+const LINE_END_CHARS_MIN = 5;
 
 const CDATA_START = '<![CDATA[';
 
 function createValue(
   { beforeValue, afterValue }: ValueMarks,
   type: ValueType,
-  { hasCdata = false, toJson = toJsonValue }: ValueOptions = {},
+  { hasCdata = false, implicitEnds = [], toJson = toJsonValue }: ValueOptions = {},
 ): Value {
   let mark = afterValue.trim();
   /** Blanks that the format has around a value do not belong to it. */
   const blankBefore = beforeValue.slice(beforeValue.trimEnd().length);
   const blankAfter = afterValue.slice(0, afterValue.length - afterValue.trimStart().length);
-  let heldMax = mark.length + blankAfter.length;
+  const lineEnds = implicitEnds.filter((end) => end.length >= LINE_END_CHARS_MIN).map((end) => `\n${end}`);
+  let heldMax = Math.max(mark.length + blankAfter.length, ...lineEnds.map(({ length }) => length));
   /** The end of the value, which may be the start of the mark. */
   let held = '';
   let isStart = true;
@@ -152,16 +185,17 @@ function createValue(
     take(character) {
       held += character;
       skipBlankBefore();
-      if (!isStart && skipCdataStart()) return false;
-      if (held.endsWith(mark)) {
-        held = held.slice(0, -mark.length);
-        return true;
+      if (!isStart && skipCdataStart()) return undefined;
+      const end = held.endsWith(mark) ? mark : lineEnds.find((one) => held.endsWith(one));
+      if (end !== undefined) {
+        held = held.slice(0, -end.length);
+        return end.trimStart();
       }
       if (held.length > heldMax) {
         release(held.slice(0, -heldMax));
         held = held.slice(-heldMax);
       }
-      return false;
+      return undefined;
     },
     takeCertain() {
       const certain = json;
