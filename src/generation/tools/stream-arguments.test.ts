@@ -21,7 +21,8 @@ const TOOL = {
       label: { type: 'string' },
       code: { type: 'string' },
       days: { type: 'array', items: { type: 'integer' } },
-      options: { type: 'object' },
+      // Nested tags do not tell text from other values.
+      options: { type: 'object', properties: { a: { type: 'string' }, b: { type: ['number', 'null'] } } },
       is_on: { type: 'boolean' },
     },
   },
@@ -34,9 +35,9 @@ const values = fc.record(
     label: text,
     code: fc.nat().map(String),
     days: fc.array(fc.integer()),
-    options: fc.dictionary(
-      fc.constantFrom('a', 'b'),
-      fc.oneof(text, fc.integer(), fc.constant(0.5), fc.constant(null)),
+    options: fc.record(
+      { a: text, b: fc.oneof(fc.integer(), fc.constant(0.5), fc.constant(null)) },
+      { requiredKeys: [] },
     ),
     is_on: fc.boolean(),
   },
