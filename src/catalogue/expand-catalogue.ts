@@ -1,7 +1,9 @@
 import { omitNullish } from '../lib/omit-nullish.ts';
 import type { Weights, WeightsConversion, WeightsFolder, WeightsTask } from '../core/weights.ts';
-import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
+import type { Abilities, Alias, ModelEntry, ModelInterface } from './model.ts';
+import { listAdapters } from './list-adapters.ts';
 import { REMOTE_QUALIFIERS } from './remote-schema.ts';
+import { resolveRunner, type AdapterSelection, type NamedWeights } from './resolve-runner.ts';
 import {
   RUNNER_KEYS,
   WEIGHTS_CONTEXT_TOKENS,
@@ -52,10 +54,6 @@ export function expandCatalogue(...layers: readonly CatalogueRecord[]): Catalogu
       if (!aliases.has(pattern)) aliases.set(pattern, model);
     }
   }
-  for (const [pattern, model] of aliases) {
-    if (!records.has(model)) throw createRecordError(`aliases.${pattern}`, `unknown model ${model}`);
-  }
-
   const named = new Map<string, NamedWeights>();
   for (const [id, record] of weightsRecords) {
     if (typeof record === 'object') named.set(id, toWeights(id, record));
@@ -78,19 +76,26 @@ export function expandCatalogue(...layers: readonly CatalogueRecord[]): Catalogu
     const path = `models.${name}`;
     const weights =
       implicitWeights ?? (record.weights === undefined ? undefined : find(`${path}.weights`, record.weights));
-    entries.push(toEntry(name, record, weights));
+    const adapters = listAdapters(name, record, weights);
+    entries.push(toEntry(name, record, weights, { adapters }));
+    for (const adapter of adapters) {
+      if (records.has(adapter.name) || entries.some((entry) => entry.name === adapter.name))
+        throw createRecordError(
+          `${path}.adapters.${adapter.name}`,
+          'is the name of another model; choose another name',
+        );
+      entries.push(toEntry(adapter.name, record, weights, { adapters, adapter }));
+    }
+  }
+  const names = new Set(entries.map(({ name }) => name));
+  for (const [pattern, model] of aliases) {
+    if (!names.has(model)) throw createRecordError(`aliases.${pattern}`, `unknown model ${model}`);
   }
   return {
     entries,
     weights: [...named.values()].map(({ weights }) => weights),
     aliases: [...aliases].map(([pattern, model]) => ({ pattern, model })),
   };
-}
-
-/** Weights with the properties that models inherit from their record. */
-interface NamedWeights {
-  readonly weights: Weights;
-  readonly record: Pick<WeightsRecord, 'family' | 'abilities' | 'repeatsCalls' | 'sampling'>;
 }
 
 function toWeights(id: string, record: WeightsRecord): NamedWeights {
@@ -149,7 +154,13 @@ function createImplicitWeights(path: string, record: ModelRecord): NamedWeights 
   };
 }
 
-function toEntry(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry {
+/** Creates the entry of a record, or of one of its adapters. */
+function toEntry(
+  name: string,
+  record: ModelRecord,
+  weights: NamedWeights | undefined,
+  adapters: AdapterSelection,
+): ModelEntry {
   const isKnown = record.weights !== undefined || record.none !== undefined;
   // A server that renders prompts itself uses its own template, so the abilities of the weights do not apply.
   const weightsAbilities = rendersPrompts(record)
@@ -161,7 +172,7 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
   return {
     name,
     description: record.description ?? '',
-    runner: resolveRunner(name, record, weights),
+    runner: resolveRunner(name, record, weights, adapters),
     contextTokens: resolveContextTokens(name, record, weights),
     ...(isContextGuessed ? { isContextGuessed } : {}),
     abilities: { ...abilities, ...omitNullish({ thinking: thinking === 'none' ? false : thinking }) },
@@ -200,57 +211,6 @@ const rendersPrompts = (record: ModelRecord): boolean => isRemote(record) && (re
 
 const isRemote = ({ url, command }: ModelRecord): boolean => url !== undefined || command !== undefined;
 
-function resolveRunner(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry['runner'] {
-  const family = record.family ?? weights?.record.family ?? 'template';
-  if (record.command !== undefined) {
-    if (weights?.weights.folder)
-      throw createRecordError(`models.${name}.weights`, 'are not a model file that a program can load');
-    if (record.mmproj !== undefined && record.command !== 'llama-server')
-      throw createRecordError(
-        `models.${name}.mmproj`,
-        'needs `command: llama-server`; pass another program its projector in `args`',
-      );
-    if (record.mmproj !== undefined && record.input === 'prompt')
-      throw createRecordError(`models.${name}.mmproj`, 'needs `input: chat`: prompts contain no images');
-    return {
-      type: 'program',
-      program: {
-        command: record.command,
-        args: record.args ?? [],
-        environment: record.environment ?? {},
-        ...omitNullish({ projectorFile: record.mmproj }),
-        ...(record.startSeconds === undefined ? {} : { startMs: record.startSeconds * 1000 }),
-      },
-      ...(weights ? { weights: weights.weights.id } : {}),
-      remote: toRemoteOptions(name, record, family),
-    };
-  }
-  if (weights?.weights.folder) return { type: 'onnx', weights: weights.weights.id, task: weights.weights.folder.task };
-  if (weights) {
-    const { chatTemplate } = record;
-    return { type: 'weights', weights: weights.weights.id, family, ...omitNullish({ chatTemplate }) };
-  }
-  if (record.url !== undefined) {
-    return {
-      type: 'upstream',
-      addresses: [record.url].flat().map((url) => url.replace(/\/+$/, '')),
-      ...(record.apiKeyEnv === undefined ? {} : { apiKeyEnv: record.apiKeyEnv }),
-      remote: toRemoteOptions(name, record, family),
-    };
-  }
-  if (record.none !== undefined) return { type: 'none', reason: record.none };
-  throw createRecordError(`models.${name}`, `has no runner: set one of ${RUNNER_KEYS.join(', ')}`);
-}
-
-const toRemoteOptions = (name: string, record: ModelRecord, family: string): RemoteOptions => ({
-  model: record.upstreamModel ?? name,
-  input: record.input ?? 'chat',
-  ...omitNullish({ server: record.server, chatTemplate: record.chatTemplate, sequences: record.sequences }),
-  forward: record.forward ?? [],
-  timeouts: record.timeouts ?? {},
-  family,
-});
-
 function resolveContextTokens(name: string, record: ModelRecord, weights: NamedWeights | undefined): number {
   const max = weights?.weights.contextTokensMax;
   if (record.contextTokens === undefined) {
@@ -271,6 +231,7 @@ const RUNNER_FIELDS: ReadonlySet<string> = new Set([
   'revision',
   'sha256',
   'trust',
+  'adapters',
   ...REMOTE_QUALIFIERS.map(([field]) => field),
   'family',
   'repeatsCalls',

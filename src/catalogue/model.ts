@@ -25,10 +25,23 @@ export type { Weights, WeightsSource } from '../core/weights.ts';
 
 export type { Abilities } from '../core/abilities.ts';
 
+/** A LoRA adapter, which changes the answers of the model that it was trained for. It is served as a model of its own. */
+export interface Adapter {
+  readonly name: string;
+  /** Model whose entry names the adapter. */
+  readonly base: string;
+  /** GGUF file; for vLLM a folder, or the name of a repository. */
+  readonly path: string;
+  /** Factor of its effect. Absent: 1. */
+  readonly scale?: number;
+}
+
 /** How to communicate with a server that runs a model. */
 export interface RemoteOptions {
   /** Name of the model on the server. */
   readonly model: string;
+  /** Name of the adapter on the server that requests select instead of the model. */
+  readonly adapter?: string;
   /** Absent: detected by a query. */
   readonly server?: ServerKind;
   readonly input: 'chat' | 'prompt';
@@ -54,6 +67,8 @@ export interface ProgramOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Projector file with which llama-server reads images. */
   readonly projectorFile?: string;
+  /** Adapters that the program loads: vLLM all those of a model, llama-server one. */
+  readonly adapters?: readonly Adapter[];
   readonly startMs?: number;
 }
 
@@ -68,6 +83,7 @@ export interface ModelEntry {
         readonly family: string;
         /** Path of a template file that replaces the templates of the model file. */
         readonly chatTemplate?: string;
+        readonly adapter?: Adapter;
       }
     /** The engine that is installed on demand, for speech recognition or embeddings. */
     | { readonly type: 'onnx'; readonly weights: string; readonly task: WeightsTask }
@@ -114,6 +130,12 @@ export const getEffectiveInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfa
 /** Returns the id of the weights that an entry needs on this machine. */
 export const getWeightsId = ({ runner }: Pick<ModelEntry, 'runner'>): string | undefined =>
   runner.type === 'upstream' || runner.type === 'none' ? undefined : runner.weights;
+
+/** Returns the LoRA adapters that the engine of an entry loads. */
+export function getLoadedAdapters({ runner }: Pick<ModelEntry, 'runner'>): readonly Adapter[] {
+  if (runner.type === 'weights') return runner.adapter ? [runner.adapter] : [];
+  return (runner.type === 'program' && runner.program.adapters) || [];
+}
 
 /** Returns the family of the model's template, tags and formats. Chat servers ignore it. */
 export function getFamilyName({ runner }: Pick<ModelEntry, 'runner'>): string {

@@ -145,6 +145,15 @@ const hubReference = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** A LoRA adapter: its file or folder, with the factor of its effect. */
+const adapter = z.union([
+  z
+    .string()
+    .min(1)
+    .transform((path) => ({ path })),
+  z.strictObject({ path: z.string().min(1), scale: z.number().exactOptional() }),
+]);
+
 const model = z
   .strictObject({
     /** Id of weights in the catalogue. */
@@ -158,6 +167,8 @@ const model = z
     /** Path of a local model file. */
     path: z.string().min(1).refine(isWholeOrFirstPart, FIRST_PART).exactOptional(),
     ...remoteFields,
+    /** LoRA adapters by the names of the models that they become. */
+    adapters: z.record(modelName, adapter).exactOptional(),
     /** Reason why nothing runs the model. */
     none: z.string().min(1).exactOptional(),
     family: family.exactOptional(),
@@ -205,7 +216,13 @@ const isPreset = (command: string | readonly string[] | undefined): boolean =>
 
 const isModelFile = (key: (typeof RUNNER_KEYS)[number]): boolean => ['weights', 'hub', 'path'].includes(key);
 
-const QUALIFIERS = [['revision', ['hub']], ['sha256', ['hub']], ['trust', ['hub']], ...REMOTE_QUALIFIERS] as const;
+const QUALIFIERS = [
+  ['revision', ['hub']],
+  ['sha256', ['hub']],
+  ['trust', ['hub']],
+  ['adapters', ['weights', 'hub', 'path', 'command']],
+  ...REMOTE_QUALIFIERS,
+] as const;
 
 /** A string in `weights` is another name for weights. `aliases` are tried in the given order. */
 const catalogueSchema = z.strictObject({

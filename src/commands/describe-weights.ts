@@ -1,4 +1,4 @@
-import type { ModelEntry } from '../catalogue/model.ts';
+import { getLoadedAdapters, type ModelEntry } from '../catalogue/model.ts';
 import type { Weights } from '../core/weights.ts';
 import { describeFolder, describeSource } from '../weights/weights-files.ts';
 import { listStoredIds } from '../weights/split-weights.ts';
@@ -29,15 +29,20 @@ export async function describeWeights(weights: Weights, store: WeightsStore) {
 export type WeightsDescription = Awaited<ReturnType<typeof describeWeights>>;
 
 /** Describes in one line what runs a model. */
-export function describeRunner(runner: ModelEntry['runner']): string {
+export function describeRunner(entry: Pick<ModelEntry, 'name' | 'runner'>): string {
+  const { name, runner } = entry;
+  const adapter = getLoadedAdapters(entry).find((each) => each.name === name);
+  const scale = adapter?.scale === undefined ? '' : ` (scale ${adapter.scale})`;
+  const withAdapter = adapter ? ` with ${adapter.path}${scale}` : '';
   switch (runner.type) {
     case 'weights':
+      return `${runner.weights}${withAdapter}`;
     case 'onnx':
       return runner.weights;
     case 'upstream':
       return `${runner.remote.model} at ${runner.addresses.join(', ')}`;
     case 'program':
-      return `${runner.weights ?? runner.remote.model} in ${[runner.program.command].flat().join(' ')}`;
+      return `${runner.weights ?? runner.remote.model}${withAdapter} in ${[runner.program.command].flat().join(' ')}`;
     case 'none':
       return `none: ${runner.reason}`;
   }

@@ -14,7 +14,7 @@ export function findWeights(name: string, catalogue: Catalogue): Weights {
   const weightsId = entry && getWeightsId(entry);
   if (weightsId !== undefined) return catalogue.weights(weightsId);
   if (entry) {
-    const reason = entry.runner.type === 'none' ? entry.runner.reason : describeRunner(entry.runner);
+    const reason = entry.runner.type === 'none' ? entry.runner.reason : describeRunner(entry);
     throw new ServiceError('invalid-request', `${name} has no weights: ${reason.replace(/\.$/, '')}.`);
   }
   const weights = catalogue.listWeights().find(({ id }) => id === name);

@@ -13,7 +13,11 @@ import { createModelsCommand } from './models-command.ts';
 
 const SMALL = 'qwen2.5-coder-0.5b-instruct-q4_k_m';
 const additions = parseCatalogueAdditions({
-  models: { remote: { url: 'http://127.0.0.1:9/v1', upstreamModel: 'far' } },
+  models: {
+    remote: { url: 'http://127.0.0.1:9/v1', upstreamModel: 'far' },
+    local: { weights: 'default', adapters: { sql: { path: '/sql.gguf', scale: 0.5 } } },
+    served: { command: 'llama-server', path: '/m.gguf', adapters: { 'served-sql': '/sql.gguf' } },
+  },
 });
 const catalogue = createCatalogue(expandCatalogue(await readShippedCatalogue(), additions));
 
@@ -112,6 +116,14 @@ test('list and show print one JSON value with --json', async () => {
   const show: unknown = JSON.parse((await run(['show', 'qwen-plus', '--json'])).output);
   assert.ok(typeof show === 'object' && show && 'name' in show && 'weights' in show);
   assert.equal(show.name, 'svc-plus');
+});
+
+test('list and show name the LoRA adapter of a model', async () => {
+  const { output } = await run(['list']);
+  assert.match(output, new RegExp(`^local +${RegExp.escape(SMALL)} +yes `, 'm'));
+  assert.match(output, new RegExp(`^sql +${RegExp.escape(SMALL)} with /sql\\.gguf \\(scale 0\\.5\\) +yes `, 'm'));
+  assert.match(output, /^served-sql +\S+ with \/sql\.gguf in llama-server /m);
+  assert.match((await run(['show', 'sql'])).output, /^runner +\S+ with \/sql\.gguf \(scale 0\.5\)$/m);
 });
 
 test('show prints licence, sources and verification', async () => {

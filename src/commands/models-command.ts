@@ -49,7 +49,7 @@ function createListCommand({ open, stdout }: ModelsCommandDeps): Command {
           ['MODEL', 'RUNNER', 'DOWNLOADED', 'CONTEXT', 'INTERFACES'],
           ...models.map((entry) => [
             entry.name,
-            describeRunner(entry.runner),
+            describeRunner(entry),
             formatAvailability(getWeightsId(entry), paths),
             entry.contextTokens > 0 ? String(entry.contextTokens) : '-',
             entry.interfaces.join(' '),
@@ -102,7 +102,7 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
       const lines: [string, string][] = [
         ['model', entry.name === name ? name : `${entry.name} (alias ${name})`],
         ['description', entry.description],
-        ['runner', describeRunner(entry.runner)],
+        ['runner', describeRunner(entry)],
         ['interfaces', entry.interfaces.join(', ')],
         ['regions', entry.regions?.join(', ') ?? 'all'],
         ['context', isContextKnown ? `${entry.contextTokens} tokens` : describeUnknownContext(entry)],

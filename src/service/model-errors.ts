@@ -13,6 +13,12 @@ export const createMalformedFileError = (file: string, problem: string): Service
     { retryAfterSeconds: MALFORMED_RETRY_SECONDS },
   );
 
+/** Creates the error of a model whose engine cannot load a LoRA adapter. @param problem A sentence without its end. */
+export const createUnfitAdapterError = (problem: string): ServiceError =>
+  new ServiceError('overloaded', `${problem}. The operator must replace it.`, {
+    retryAfterSeconds: MALFORMED_RETRY_SECONDS,
+  });
+
 /** Retry-After of requests to such a model, in seconds. */
 const MALFORMED_RETRY_SECONDS = 60;
 

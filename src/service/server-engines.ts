@@ -1,4 +1,10 @@
-import { getFamilyName, type ModelEntry, type RemoteOptions } from '../catalogue/model.ts';
+import {
+  getFamilyName,
+  getLoadedAdapters,
+  type Adapter,
+  type ModelEntry,
+  type RemoteOptions,
+} from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import type { Log } from '../core/telemetry.ts';
@@ -125,6 +131,8 @@ export interface ProgramPlan {
   readonly environment: Readonly<Record<string, string>>;
   /** Projector file with which llama-server reads images. */
   readonly projectorFile?: string | undefined;
+  /** LoRA adapters that the program loads. */
+  readonly adapters?: readonly Adapter[] | undefined;
   readonly startMs?: number | undefined;
   /** Absent: the program chooses, and reports what it chose. */
   readonly contextTokens?: number | undefined;
@@ -171,6 +179,7 @@ export const planPreferredServer = (
   model: modelFile,
   args: [],
   environment: {},
+  adapters: getLoadedAdapters(entry),
   remote: {
     model: entry.name,
     input: 'prompt',
@@ -191,7 +200,7 @@ export async function createProgramEngine(
   const kind = typeof plan.command === 'string' ? plan.command : remote.server;
   const template = await readTemplateFile(entry, remote.chatTemplate);
   const settings: ProgramSettings = {
-    ...omitNullish({ program: plan.program, projectorFile: plan.projectorFile }),
+    ...omitNullish({ program: plan.program, projectorFile: plan.projectorFile, adapters: plan.adapters }),
     model: plan.model,
     servedName: remote.model,
     contextTokens: plan.contextTokens,

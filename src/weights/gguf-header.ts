@@ -14,6 +14,8 @@ export interface GgufMetadataValue {
   readonly items?: { readonly type: number; readonly length: number };
 }
 
+type OnTensor = (name: string, shape: readonly number[]) => void;
+
 /** Value types of GGUF, by number. */
 const TYPE = { uint32: 4, int32: 5, float32: 6, string: 8, array: 9, float64: 12 } as const;
 
@@ -90,16 +92,20 @@ const WINDOW_BYTES = 1 << 20;
  * Reads the header of a GGUF file and checks all of it, in memory that does not depend on the file: counts and lengths
  * against the limits and the file's size, the types of what the engine reads without a check, and that the data of each
  * tensor is in the file. Returns the metadata.
+ * @param onTensor Called with each tensor's name and its dimensions, the contiguous one first.
  * @throws GgufError for a malformed file, which an engine must not load.
  */
-export async function readGgufHeader(path: string): Promise<ReadonlyMap<string, GgufMetadataValue>> {
+export async function readGgufHeader(
+  path: string,
+  onTensor: OnTensor = () => undefined,
+): Promise<ReadonlyMap<string, GgufMetadataValue>> {
   const file = await open(path, 'r');
   try {
     const reader = new HeaderReader(file, (await file.stat()).size);
     const { tensorCount, entryCount } = await readCounts(reader);
     const metadata = await readMetadata(reader, entryCount);
     const alignment = checkMetadata(metadata);
-    await checkTensors(reader, tensorCount, alignment);
+    await checkTensors(reader, tensorCount, { alignment, onTensor });
     return metadata;
   } finally {
     await file.close();
@@ -196,7 +202,11 @@ const PER_TOKEN: readonly (readonly [name: string, types: readonly number[]])[] 
 ];
 
 /** Checks that the tensors follow each other, and that the file contains the data of all of them. */
-async function checkTensors(reader: HeaderReader, count: number, alignment: number): Promise<void> {
+async function checkTensors(
+  reader: HeaderReader,
+  count: number,
+  { alignment, onTensor }: { readonly alignment: number; readonly onTensor: OnTensor },
+): Promise<void> {
   const alignUp = (bytes: number): number => Math.ceil(bytes / alignment) * alignment;
   const names = new Set<string>();
   /** Offset of the next tensor in the data; undefined after a tensor of an unknown type. */
@@ -212,6 +222,7 @@ async function checkTensors(reader: HeaderReader, count: number, alignment: numb
     if (dimensions > DIMENSIONS_MAX) throw new GgufError(`${label} has ${dimensions} dimensions`);
     await reader.load(8 * dimensions + 12);
     const shape = Array.from({ length: dimensions }, () => reader.readUint64());
+    onTensor(name, shape);
     const [blockNumbers, blockBytes] = BLOCKS[reader.readUint32()] ?? [];
     const offset = reader.readUint64();
     if (nextOffset !== undefined && offset !== nextOffset)

@@ -1,23 +1,39 @@
 import { stat } from 'node:fs/promises';
+import { findAdapterProblem } from './find-adapter-problem.ts';
 import { GgufError, readGgufHeader } from './gguf-header.ts';
 
-/**
- * Creates a check of GGUF files, which returns what is wrong with a file, as a clause, or undefined. A file is read again only when
- * its size or modification time has changed.
- */
-export function createModelFileChecker(): (path: string) => Promise<string | undefined> {
+/** Returns what is wrong with a file, as a clause, or undefined. A later file is what the first must fit. */
+type FindProblem<Paths extends readonly string[]> = (...paths: Paths) => Promise<string | undefined>;
+
+/** Creates a check of GGUF files. A file is read again only when its size or modification time has changed. */
+export const createModelFileChecker = (): FindProblem<[path: string]> =>
+  createChecker(async (path) => {
+    await readGgufHeader(path);
+    return undefined;
+  });
+
+/** Creates a check of LoRA adapters for a model, which reads files as `createModelFileChecker` does. */
+export const createAdapterFileChecker = (): FindProblem<[adapterFile: string, modelFile: string]> =>
+  createChecker(findAdapterProblem);
+
+/** @param find May throw a GgufError. */
+function createChecker<Paths extends readonly string[]>(find: FindProblem<Paths>): FindProblem<Paths> {
   const results = new Map<string, { readonly version: string; readonly problem: Promise<string | undefined> }>();
-  return async (path) => {
-    const stats = await stat(path).catch(describeSystemError);
-    if (typeof stats === 'string') return stats;
-    const { size, mtimeMs } = stats;
-    const version = `${size} ${mtimeMs}`;
-    const known = results.get(path);
+  return async (...paths) => {
+    const versions: string[] = [];
+    for (const path of paths) {
+      const stats = await stat(path).catch(describeSystemError);
+      if (typeof stats === 'string') return stats;
+      versions.push(`${stats.size} ${stats.mtimeMs}`);
+    }
+    const version = versions.join();
+    const key = paths.join('\n');
+    const known = results.get(key);
     if (known?.version === version) return await known.problem;
-    const problem = findProblem(path);
-    results.set(path, { version, problem });
+    const problem = find(...paths).catch(describeGgufError);
+    results.set(key, { version, problem });
     // A file that could not be read is read again.
-    problem.catch(() => results.delete(path));
+    problem.catch(() => results.delete(key));
     return await problem.catch(describeSystemError);
   };
 }
@@ -28,11 +44,7 @@ function describeSystemError(error: unknown): string {
   throw error;
 }
 
-const findProblem = (path: string): Promise<string | undefined> =>
-  readGgufHeader(path).then(
-    () => undefined,
-    (error: unknown) => {
-      if (error instanceof GgufError) return error.message;
-      throw error;
-    },
-  );
+function describeGgufError(error: unknown): string {
+  if (error instanceof GgufError) return error.message;
+  throw error;
+}

@@ -43,6 +43,12 @@ describe('buildCommandLine', () => {
     assert.equal(args[args.indexOf('--mmproj') + 1], '/models/mmproj.gguf');
   });
 
+  it('makes llama-server apply a LoRA adapter', () => {
+    const adapters = [{ name: 'sql', path: '/models/sql.gguf' }];
+    const { args } = buildCommandLine('llama-server', { ...SETTINGS, adapters }, PARAMETERS);
+    assert.match(args.join(' '), / --lora \/models\/sql\.gguf /);
+  });
+
   it("adds options of llama-server, and the operator's arguments last", () => {
     const wanted = { gpu: false, purpose: 'embeddings', extraArguments: ['--threads', '7'] } as const;
     const { args, command } = buildCommandLine(

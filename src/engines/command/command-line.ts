@@ -9,6 +9,8 @@ export interface ProgramSettings {
   readonly model: string;
   /** Projector file with which llama-server reads images; the other programs find it in the model's folder. */
   readonly projectorFile?: string | undefined;
+  /** LoRA adapters: vLLM serves them beside the model, llama-server applies them to all answers. */
+  readonly adapters?: readonly { readonly name: string; readonly path: string }[] | undefined;
   /** Model name in requests. */
   readonly servedName: string;
   /** Tokens of prompt and answer of one sequence together. Absent: what the program chooses by model and memory. */
@@ -83,6 +85,7 @@ function buildLlamaServerLine(settings: ProgramSettings, { host, port, apiKey }:
     args: [
       ['--model', settings.model, '--alias', settings.servedName],
       settings.projectorFile === undefined ? [] : ['--mmproj', settings.projectorFile],
+      (settings.adapters ?? []).flatMap(({ path }) => ['--lora', path]),
       ['--host', host, '--port', `${port}`],
       // llama-server divides this context among all its slots.
       settings.contextTokens === undefined ? [] : ['--ctx-size', `${settings.contextTokens * settings.sequences}`],

@@ -146,7 +146,10 @@ const BATCH_TOKENS = 512;
 
 type ContextShape = Pick<LlamaContextOptions, 'flashAttention' | 'swaFullCache'> & { readonly batchSize: number };
 
-type OpenOptions = Pick<LlamaProcessArguments, 'modelFile' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'>;
+type OpenOptions = Pick<
+  LlamaProcessArguments,
+  'modelFile' | 'adapter' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'
+>;
 
 export async function openNativeModel(options: OpenOptions): Promise<NativeModel> {
   const llama = await getLlama({
@@ -170,12 +173,14 @@ export async function openNativeModel(options: OpenOptions): Promise<NativeModel
     options.contextTokens === undefined
       ? await planNativeContext(llama, model, { sequences: options.sequences, shape })
       : { ...options, contextTokens: Math.min(options.contextTokens, model.trainContextSize) };
+  const { adapter } = options;
   const context = await model.createContext({
     ...shape,
     contextSize: contextTokens,
     threads,
     sequences,
     failedCreationRemedy: false,
+    ...(adapter ? { lora: { adapters: [{ filePath: adapter.file, scale: adapter.scale }] } } : {}),
   });
   const internals = getInternals(llama, model, context);
   return createNativeModel({ llama, model, context, internals, contextTokens, sequences, threads });

@@ -128,6 +128,8 @@ export interface LlamaProcessArguments {
   /** Required on every call when the socket is a loopback TCP address. */
   readonly token?: string;
   readonly modelFile: string;
+  /** LoRA adapter that changes all answers, and the factor of its effect. */
+  readonly adapter?: { readonly file: string; readonly scale: number };
   /** Context length of one sequence. Absent: as memory allows, which may also lower the number of sequences. */
   readonly contextTokens?: number | undefined;
   /** Number of sequences, and most choices of one request. */

@@ -6,6 +6,7 @@ import { listContextLengths } from '../../engines/plan-context.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findTemplateFile, readTemplateFile } from '../chat-template-file.ts';
+import { getProcessAdapter } from '../process-adapter.ts';
 import { estimateUnits, type MemoryBudget, type MemoryEstimate } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 
@@ -34,7 +35,10 @@ export async function openEmbeddedUnits(
       `${reason ?? ''}${servingUnits > 0 ? ` The current ${servingUnits} units continue to serve.` : ''}`,
     );
   const chatTemplate = await readTemplateFile(entry, findTemplateFile(entry, modelFile));
-  const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
+  const process = await createLlamaProcess(
+    { ...llama, name, modelFile, ...getProcessAdapter(entry), contextTokens, sequences },
+    log,
+  );
   const engine = createLlamaEngine({ process, sequences, ...omitNullish({ chatTemplate }) });
   // The memory stays reserved until the contexts are allocated; else other openings would see it as free.
   const release = memory.reserveBytes(estimate.estimateBytes(sequences));

@@ -1,12 +1,14 @@
-import { createMalformedFileError, createMissingWeightsError } from '../model-errors.ts';
+import { createMalformedFileError, createMissingWeightsError, createUnfitAdapterError } from '../model-errors.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { WeightsStore } from '../../weights/weights-store.ts';
+import { createFindAdapterProblem } from '../find-adapter-problem.ts';
 import { createFindFileProblem } from '../find-file-problem.ts';
 import { createProgramEngine, planProgram, planPreferredServer, type ProgramPlan } from '../server-engines.ts';
+import { canRunInServer } from '../runners/select-runner.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';
 import { DEPLOYMENT_CONTEXT_TOKENS_MIN } from './limits.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -33,13 +35,16 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
   const { catalogue, weights } = deps;
   const openProgramUnits = createOpenProgramUnits();
   const findFileProblem = createFindFileProblem();
+  const findAdapterProblem = createFindAdapterProblem();
 
   const locateWeightsFile = async (entry: ModelEntry, id: string): Promise<string> => {
     const file = await weights.locate(catalogue.weights(id));
     if (file === undefined) throw createMissingWeightsError(entry.name);
     const problem = await findFileProblem(entry, file);
-    if (problem === undefined) return file;
-    throw createMalformedFileError(file, problem);
+    if (problem !== undefined) throw createMalformedFileError(file, problem);
+    const adapterProblem = await findAdapterProblem(entry, file);
+    if (adapterProblem !== undefined) throw createUnfitAdapterError(adapterProblem);
+    return file;
   };
 
   const openPrograms = (request: UnitsRequest, plan: ProgramPlan, signal: AbortSignal) =>
@@ -68,7 +73,7 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
     const file = runner.weights === undefined ? undefined : await locateWeightsFile(entry, runner.weights);
     if (runner.type === 'program')
       return await openPrograms(request, { ...planProgram(entry, runner, file), contextTokens }, signal);
-    if (deps.preferredProgram !== undefined)
+    if (deps.preferredProgram !== undefined && canRunInServer(entry))
       return await openPrograms(
         request,
         {

@@ -24,8 +24,9 @@ const CLOSED = { engineState: undefined };
 function createTestModels({
   isHere = false,
   problem,
+  adapterProblem,
   host,
-}: { isHere?: boolean; problem?: string; host?: EngineHost } = {}) {
+}: { isHere?: boolean; problem?: string; adapterProblem?: string; host?: EngineHost } = {}) {
   const download = Promise.withResolvers<void>();
   let pulls = 0;
   const models = createLocalModels({
@@ -39,6 +40,7 @@ function createTestModels({
       },
     },
     findFileProblem: async () => problem,
+    findAdapterProblem: async () => adapterProblem,
     ...(host ? { host } : {}),
   });
   return { models, download, countPulls: () => pulls };
@@ -92,6 +94,16 @@ test('a model with a malformed file is failing, and a request says what is wrong
   await assert.rejects(models.locate(ENTRY, 'w'), {
     kind: 'overloaded',
     message: 'The model file w is malformed: it is empty. The operator must replace it.',
+  });
+});
+
+test('a model with an unfit adapter is failing, and a request names the setting', async () => {
+  const adapterProblem = 'models.base.adapters.m: /a.gguf cannot be used: it is empty';
+  const { models } = createTestModels({ isHere: true, adapterProblem });
+  assert.deepEqual(await models.describe(ENTRY, CLOSED), { state: 'failing', reason: adapterProblem });
+  await assert.rejects(models.locate(ENTRY, 'w'), {
+    kind: 'overloaded',
+    message: `${adapterProblem}. The operator must replace it.`,
   });
 });
 

@@ -1,9 +1,10 @@
-import { createMalformedFileError, createMissingWeightsError } from '../model-errors.ts';
+import { createMalformedFileError, createMissingWeightsError, createUnfitAdapterError } from '../model-errors.ts';
 import { getWeightsId, type Catalogue, type ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ManagedEngine } from '../../engines/engine-registry.ts';
 import type { ReportProgress } from '../../weights/progress-meter.ts';
 import type { WeightsStore } from '../../weights/weights-store.ts';
+import { createFindAdapterProblem, type FindAdapterProblem } from '../find-adapter-problem.ts';
 import { createFindFileProblem, type FindFileProblem } from '../find-file-problem.ts';
 import type { EngineHost, ModelState } from '../engine-host.ts';
 
@@ -14,6 +15,7 @@ export interface LocalModelsDeps {
   readonly catalogue: Pick<Catalogue, 'weights'>;
   readonly weights: Pick<WeightsStore, 'locate' | 'pull'>;
   readonly findFileProblem?: FindFileProblem;
+  readonly findAdapterProblem?: FindAdapterProblem;
   /** Present in a worker process: the host knows the states. */
   readonly host?: EngineHost;
 }
@@ -30,7 +32,10 @@ export interface LocalEngineInfo {
 
 /** The weights on this machine, and the states of the models that run on it. */
 export interface LocalModels {
-  /** Returns the path of the weights. @throws ServiceError `overloaded` when they are missing or malformed. */
+  /**
+   * Returns the path of the weights.
+   * @throws ServiceError `overloaded` when they are missing or malformed, or an adapter of the entry does not fit them.
+   */
   locate(entry: ModelEntry, weightsId: string): Promise<string>;
   /** Downloads the weights of the entry if it has some and they are missing. */
   pull(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
@@ -42,6 +47,7 @@ export function createLocalModels({
   weights,
   host,
   findFileProblem = createFindFileProblem(),
+  findAdapterProblem = createFindAdapterProblem(),
 }: LocalModelsDeps): LocalModels {
   const downloads = new Set<string>();
   const find = (id: string): Promise<string | undefined> => weights.locate(catalogue.weights(id));
@@ -56,8 +62,10 @@ export function createLocalModels({
           : createMissingWeightsError(entry.name, details);
       }
       const problem = await findFileProblem(entry, path);
-      if (problem === undefined) return path;
-      throw createMalformedFileError(path, problem);
+      if (problem !== undefined) throw createMalformedFileError(path, problem);
+      const adapterProblem = await findAdapterProblem(entry, path);
+      if (adapterProblem !== undefined) throw createUnfitAdapterError(adapterProblem);
+      return path;
     },
     async pull(entry, { signal, onProgress }) {
       const id = getWeightsId(entry);
@@ -82,6 +90,8 @@ export function createLocalModels({
       if (isMissing) return { state: 'missing', reason: `the weights are missing; run: ${pullCommand(entry)}` };
       const problem = path === undefined ? undefined : await findFileProblem(entry, path);
       if (problem !== undefined) return { state: 'failing', reason: `the model file ${path} is malformed: ${problem}` };
+      const adapterProblem = await findAdapterProblem(entry, path);
+      if (adapterProblem !== undefined) return { state: 'failing', reason: adapterProblem };
       return { state: 'on-demand', reason: `loads on the first request${program ? `, in ${program}` : ''}` };
     },
   };

@@ -4,6 +4,7 @@ import { planContext, type ContextPlan } from '../../engines/plan-context.ts';
 import { readModelShape } from '../../weights/read-model-shape.ts';
 import { createProgramEngine, planPreferredServer, planProgram, type ProgramPlan } from '../server-engines.ts';
 import { getConfiguredTemplate } from '../chat-template-file.ts';
+import { formatAdapters } from '../process-adapter.ts';
 import {
   createServerKey,
   getConfiguredContext,
@@ -47,7 +48,7 @@ export function createPreferredServerRunner(deps: RunnerDeps): Runner {
   const { models, textEngines, preferredProgram: program = '' } = deps;
   const getWeights = (entry: ModelEntry): string => getRunnerOptions(entry, 'weights').weights;
   const getKey = (entry: ModelEntry): string =>
-    `preferred ${getWeights(entry)} ${getConfiguredContext(entry, deps) ?? ''} ${getConfiguredTemplate(entry) ?? ''}`;
+    `preferred ${getWeights(entry)} ${getConfiguredContext(entry, deps) ?? ''} ${getConfiguredTemplate(entry) ?? ''} ${formatAdapters(entry)}`;
 
   return {
     parts: ['text', 'embeddings', 'ranking'],

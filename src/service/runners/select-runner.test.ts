@@ -40,6 +40,16 @@ test('a preferred program does not run weights that write no text', () => {
   assert.equal(selectRunner({ runner: RUNNERS.weights, interfaces }, PREFERRED), 'preferred-server');
 });
 
+test('a preferred program applies an adapter without a scale', () => {
+  const adapter = { name: 'a', base: 'm', path: '/a.gguf' };
+  const runWith = (scale: object) =>
+    selectRunner(
+      { runner: { ...RUNNERS.weights, adapter: { ...adapter, ...scale } }, interfaces: ['chat'] },
+      PREFERRED,
+    );
+  assert.deepEqual([runWith({}), runWith({ scale: 0.5 })], ['preferred-server', 'llama']);
+});
+
 test('the scripted engine replaces everything except servers by URL', () => {
   const kinds = TYPES.map((type) => select(type, SCRIPTED));
   assert.deepEqual(kinds, ['scripted', 'scripted', 'upstream', 'scripted', 'scripted']);

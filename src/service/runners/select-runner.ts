@@ -27,5 +27,9 @@ export function selectRunner(
   if (runner.type !== 'weights') return runner.type;
   // A server program either writes text or embeds; the embedded engine does both.
   const writesText = !interfaces.every((each) => each === 'embeddings' || each === 'rerank');
-  return preferredProgram !== undefined && writesText ? 'preferred-server' : 'llama';
+  return preferredProgram !== undefined && writesText && canRunInServer({ runner }) ? 'preferred-server' : 'llama';
 }
+
+/** Releases of llama-server differ in how they read the scale of an adapter. */
+export const canRunInServer = ({ runner }: Pick<ModelEntry, 'runner'>): boolean =>
+  runner.type !== 'weights' || runner.adapter?.scale === undefined;
