@@ -51,6 +51,23 @@ test('llama-server loads one adapter', () => {
   assert.deepEqual([base.runner.remote.model, sql.runner.remote.model], ['m', 'sql']);
 });
 
+test('vLLM loads all adapters of a model, which requests select', () => {
+  const record = { command: 'vllm', upstreamModel: 'org/m', adapters: { sql: '/sql', soft: 'org/soft' } };
+  const runners = expand({ m: record }).map(({ runner }) => runner);
+  const programs = runners.map((runner) => runner.type === 'program' && runner.program);
+  assert.deepEqual(programs[0] && programs[0].adapters, [
+    { name: 'sql', base: 'm', path: '/sql' },
+    { name: 'soft', base: 'm', path: 'org/soft' },
+  ]);
+  assert.deepEqual([programs[1], programs[2]], [programs[0], programs[0]]);
+  const selected = runners.map((runner) => runner.type === 'program' && [runner.remote.model, runner.remote.adapter]);
+  assert.deepEqual(selected, [
+    ['org/m', undefined],
+    ['org/m', 'sql'],
+    ['org/m', 'soft'],
+  ]);
+});
+
 test('refuses names of other models, and adapters that nothing can apply', () => {
   const refuse = (models: Readonly<Record<string, object>>, message: string) =>
     assert.throws(() => expand(models), { message });

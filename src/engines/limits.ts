@@ -37,6 +37,12 @@ export const YIELD_MS = 250;
  */
 export const ROTATION_MS = 2_000;
 
+/**
+ * LoRA adapters that vLLM applies within one batch; it reserves memory for each (`--max-loras`). Beyond: requests for further
+ * adapters wait for running ones. Chosen by Parley; vLLM's own default is 1.
+ */
+export const VLLM_BATCH_ADAPTERS_MAX = 8;
+
 /** Ms after a request of a workspace during which other workspaces leave a sequence free for its next one. */
 export const SHARE_RESERVE_MS = 2_000;
 

@@ -19,6 +19,7 @@ import type { SupervisedProcess } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
+import { readAdapterRank } from '../weights/adapter-folder.ts';
 import { findTemplateFile, readTemplateFile } from './chat-template-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -85,9 +86,10 @@ interface ServerEndpoint {
 
 function createServerEngine(
   entry: ModelEntry,
-  { model, server, input, forward, timeouts, sequences }: RemoteOptions,
+  { adapter, model: base, server, input, forward, timeouts, sequences }: RemoteOptions,
   { url, apiKey, template, environment, workspaceShare, kind = server }: ServerEndpoint,
 ): TextEngine {
+  const model = adapter ?? base;
   const contextTokens = entry.isContextGuessed ? undefined : entry.contextTokens;
   const options = omitNullish({ url, model, apiKey, contextTokens, timeouts });
   if (input === 'chat') return createUpstreamEngine({ ...options, url, model, kind, forward, proxies: environment });
@@ -199,8 +201,11 @@ export async function createProgramEngine(
   const { remote } = plan;
   const kind = typeof plan.command === 'string' ? plan.command : remote.server;
   const template = await readTemplateFile(entry, remote.chatTemplate);
+  const ranks =
+    plan.command === 'vllm' ? await Promise.all((plan.adapters ?? []).map(({ path }) => readAdapterRank(path))) : [];
   const settings: ProgramSettings = {
     ...omitNullish({ program: plan.program, projectorFile: plan.projectorFile, adapters: plan.adapters }),
+    adapterRank: Math.max(0, ...ranks.map((rank) => rank ?? 0)),
     model: plan.model,
     servedName: remote.model,
     contextTokens: plan.contextTokens,

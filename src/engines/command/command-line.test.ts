@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { VLLM_BATCH_ADAPTERS_MAX } from '../limits.ts';
 import { buildCommandLine, type LaunchParameters, type ProgramSettings } from './command-line.ts';
 
 const SETTINGS: ProgramSettings = {
@@ -47,6 +48,28 @@ describe('buildCommandLine', () => {
     const adapters = [{ name: 'sql', path: '/models/sql.gguf' }];
     const { args } = buildCommandLine('llama-server', { ...SETTINGS, adapters }, PARAMETERS);
     assert.match(args.join(' '), / --lora \/models\/sql\.gguf /);
+  });
+
+  it('makes vLLM serve LoRA adapters beside the model, with memory for their rank', () => {
+    const list = (settings: Partial<ProgramSettings>): string[] => {
+      const { args } = buildCommandLine('vllm', { ...SETTINGS, ...settings }, PARAMETERS);
+      return args.slice(args.indexOf('--enable-tokenizer-info-endpoint') + 1);
+    };
+    const adapters = [
+      { name: 'sql', path: '/a=b,c' },
+      { name: 'soft', path: 'org/soft' },
+    ];
+    const modules = ['--lora-modules', '{"name":"sql","path":"/a=b,c"}', '{"name":"soft","path":"org/soft"}'];
+    assert.deepEqual(list({}), []);
+    assert.deepEqual(list({ adapters }), ['--enable-lora', '--max-loras', '2', ...modules]);
+    assert.deepEqual(list({ adapters, adapterRank: 16 }), list({ adapters }));
+    const own = ['--max-loras', '1'];
+    assert.deepEqual(
+      list({ adapters, adapterRank: 24, extraArguments: own }),
+      ['--enable-lora', '--max-loras', '2', '--max-lora-rank', '32'].concat(modules, own),
+    );
+    const many = Array.from({ length: VLLM_BATCH_ADAPTERS_MAX + 1 }, (_, at) => ({ name: `a${at}`, path: '/a' }));
+    assert.equal(list({ adapters: many })[2], `${VLLM_BATCH_ADAPTERS_MAX}`);
   });
 
   it("adds options of llama-server, and the operator's arguments last", () => {

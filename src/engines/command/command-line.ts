@@ -1,3 +1,5 @@
+import { VLLM_BATCH_ADAPTERS_MAX } from '../limits.ts';
+
 /** Programs whose command line Parley can build. */
 export type CommandPreset = 'llama-server' | 'vllm' | 'sglang';
 
@@ -11,6 +13,8 @@ export interface ProgramSettings {
   readonly projectorFile?: string | undefined;
   /** LoRA adapters: vLLM serves them beside the model, llama-server applies them to all answers. */
   readonly adapters?: readonly { readonly name: string; readonly path: string }[] | undefined;
+  /** Largest rank of the adapters, as far as it is known. */
+  readonly adapterRank?: number | undefined;
   /** Model name in requests. */
   readonly servedName: string;
   /** Tokens of prompt and answer of one sequence together. Absent: what the program chooses by model and memory. */
@@ -112,11 +116,29 @@ function buildVllmLine(settings: ProgramSettings, { host, port, apiKey }: Launch
       ['--max-model-len', `${settings.contextTokens ?? 'auto'}`, '--max-num-seqs', `${settings.sequences}`],
       // Reports cached tokens in the usage, and the template and special tokens that Parley needs to render prompts.
       ['--enable-prompt-tokens-details', '--enable-tokenizer-info-endpoint'],
+      listVllmAdapterArguments(settings),
       settings.extraArguments ?? [],
     ].flat(),
     // Disables vLLM's usage statistics unless the operator enables them.
     environment: { VLLM_NO_USAGE_STATS: '1', ...settings.environment, VLLM_API_KEY: apiKey },
   };
+}
+
+/** Ranks that vLLM can reserve memory for (vllm/config/lora.py); it refuses adapters of a higher one. */
+const VLLM_ADAPTER_RANKS = [8, 16, 32, 64, 128, 256, 320, 512];
+
+/** Without `--max-lora-rank`, vLLM reserves memory for this rank. */
+const VLLM_ADAPTER_RANK_DEFAULT = 16;
+
+function listVllmAdapterArguments({ adapters = [], adapterRank = 0 }: ProgramSettings): readonly string[] {
+  if (adapters.length === 0) return [];
+  const rank = VLLM_ADAPTER_RANKS.find((each) => each >= adapterRank) ?? adapterRank;
+  return [
+    ['--enable-lora', '--max-loras', `${Math.min(adapters.length, VLLM_BATCH_ADAPTERS_MAX)}`],
+    rank > VLLM_ADAPTER_RANK_DEFAULT ? ['--max-lora-rank', `${rank}`] : [],
+    // As JSON, a path may contain any characters; NAME=PATH allows neither `=` nor `,`.
+    ['--lora-modules', ...adapters.map(({ name, path }) => JSON.stringify({ name, path }))],
+  ].flat();
 }
 
 function buildSglangLine(settings: ProgramSettings, { host, port, apiKey, folder }: LaunchParameters): CommandLine {

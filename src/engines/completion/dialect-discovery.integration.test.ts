@@ -43,6 +43,15 @@ async function startTestEngine(
   };
 }
 
+it('reads the context of a LoRA adapter on vllm from its model', async () => {
+  const data = [
+    { id: 'base', max_model_len: 1_024 },
+    { id: 'm', parent: 'base', max_model_len: null },
+  ];
+  await using server = await startTestEngine('vllm', { '/v1/models': replyWith({ data }) });
+  assert.equal((await server.engine.loadModel()).contextTokens, 1_024);
+});
+
 for (const [release, decoder] of [
   ['v0.32', { '3': '<repo_name>' }],
   ['an older release', { '3': { content: '<repo_name>', special: true } }],

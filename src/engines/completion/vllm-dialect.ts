@@ -42,7 +42,16 @@ const Chunk = z.object({
   usage: z.object({ prompt_tokens_details: z.object({ cached_tokens: z.int().min(0).nullish() }).nullish() }).nullish(),
 });
 
-const Models = z.object({ data: z.array(z.object({ id: z.string(), max_model_len: z.int().min(1).nullish() })) });
+const Models = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      /** Absent for a LoRA adapter, which has the context of its `parent`. */
+      max_model_len: z.int().min(1).nullish(),
+      parent: z.string().nullish(),
+    }),
+  ),
+});
 
 const SpecialText = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)]);
 
@@ -173,9 +182,10 @@ async function fetchModelInfo({
 }: CompletionDiscoveryDeps): Promise<{ readonly reportedContextTokens?: number }> {
   const parsed = Models.safeParse(await requestUpstreamJson(client, '/v1/models', { responseMs: UPSTREAM_QUERY_MS }));
   if (!parsed.success) throw client.errors.createFailure('answered /v1/models in an unknown format');
-  const modelEntry = parsed.data.data.find(({ id }) => id === model);
+  const find = (name: string | null | undefined) => parsed.data.data.find(({ id }) => id === name);
+  const modelEntry = find(model);
   if (!modelEntry) throw client.errors.createFailure('has no model with the name in the catalogue entry');
-  return omitNullish({ reportedContextTokens: modelEntry.max_model_len });
+  return omitNullish({ reportedContextTokens: modelEntry.max_model_len ?? find(modelEntry.parent)?.max_model_len });
 }
 
 /** Reads the tokenizer configuration; a server has it if it was started with --enable-tokenizer-info-endpoint. */

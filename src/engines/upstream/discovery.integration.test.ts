@@ -63,6 +63,18 @@ test('infers tools and thinking from the template if nothing else reports them',
   assert.deepEqual(abilities, { vision: true, tools: true, thinking: 'native', logprobs: true });
 });
 
+test('reads the context of a LoRA adapter from its model', async () => {
+  await using vllm = await startFakeServer({
+    '/v1/models': {
+      data: [
+        { id: 'base', owned_by: 'vllm', max_model_len: 32768, parent: null },
+        { id: 'their-model', owned_by: 'vllm', max_model_len: null, parent: 'base' },
+      ],
+    },
+  });
+  assert.equal((await vllm.createEngine({ contextTokens: undefined }).loadModel()).contextTokens, 32768);
+});
+
 test('recognizes vllm and sglang by the owner of their models, and reads the context', async () => {
   await using vllm = await startFakeServer({
     '/v1/models': {

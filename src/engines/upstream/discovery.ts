@@ -44,6 +44,8 @@ const Models = z.object({
     z.object({
       id: Text,
       owned_by: Text,
+      /** Model of a LoRA adapter. */
+      parent: Text,
       aliases: z.array(z.string()).nullish().catch(undefined),
       max_model_len: Count,
       // Other names of the same: of aggregators, of Groq and of LM Studio.
@@ -99,17 +101,19 @@ export async function discoverUpstream({
   const modelCard =
     models.find(({ id, aliases }) => id === model || aliases?.includes(model)) ??
     (models.length === 1 ? models[0] : undefined);
+  // vLLM states the context of a model, but not of its LoRA adapters.
+  const contextCard = modelCard?.parent ? (models.find(({ id }) => id === modelCard.parent) ?? modelCard) : modelCard;
   const kind = declared ?? OWNERS.get((modelCard ?? models[0])?.owned_by) ?? guessKindByHost(address.host);
   const kindMetadata = list.failure ? { abilities: {} } : await discoverByKind(kind, query);
   return {
     kind,
     ...omitNullish({
       contextTokens:
-        modelCard?.max_model_len ??
-        modelCard?.meta?.n_ctx ??
-        modelCard?.context_length ??
-        modelCard?.context_window ??
-        modelCard?.max_context_length,
+        contextCard?.max_model_len ??
+        contextCard?.meta?.n_ctx ??
+        contextCard?.context_length ??
+        contextCard?.context_window ??
+        contextCard?.max_context_length,
       vocabularySize: modelCard?.meta?.n_vocab,
       failure: list.failure,
     }),

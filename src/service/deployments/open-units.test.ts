@@ -8,6 +8,8 @@ import { ServiceError } from '../../core/error.ts';
 import type { LogFields } from '../../core/telemetry.ts';
 import { respondFully, startFakeUpstreamServer } from '../../engines/pool/__fixtures__/fake-upstream-server.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { encodeGguf } from '../../weights/__fixtures__/gguf.ts';
+import { createTestAdapter } from '../../weights/__fixtures__/test-adapter.ts';
 import { createGgufHead } from '../../weights/__fixtures__/test-gguf-head.ts';
 import { TEST_ENTRY, collectText } from './__fixtures__/fake-units.ts';
 import { createOpenUnits, type OpenUnitsDeps } from './open-units.ts';
@@ -79,6 +81,36 @@ describe('createOpenUnits', () => {
         kind: 'overloaded',
         message: /^The model file malformed\.gguf is malformed: .* The operator must replace it\.$/,
       });
+  });
+
+  test('refuses an adapter that the engine cannot load, and names its setting', async () => {
+    const adapter = { name: 'tuned', base: 'svc-plus', path: join(folder, 'nowhere') };
+    const program = { command: 'vllm', args: [], environment: {}, adapters: [adapter] } as const;
+    assert.ok(TEST_ENTRY.runner.type === 'weights');
+    for (const runs of [{ ...TEST_ENTRY.runner, adapter }, { type: 'program', program, remote: REMOTE } as const])
+      await assert.rejects(open(runs), {
+        kind: 'overloaded',
+        message: /^models\.svc-plus\.adapters\.tuned: .*nowhere cannot be used: it cannot be read.* \(ENOENT\)/,
+      });
+  });
+
+  test('runs an adapter with a scale in the embedded engine, also when a program is preferred', async () => {
+    writeFileSync(
+      weights,
+      encodeGguf({ 'general.architecture': 'any' }, { m: { shape: [4, 4], values: new Float32Array(16) } }),
+    );
+    const path = join(folder, 'adapter.gguf');
+    writeFileSync(path, createTestAdapter({ matrices: { m: [4, 4] }, architecture: 'any' }));
+    assert.ok(TEST_ENTRY.runner.type === 'weights');
+    const adapter = { name: 'tuned', base: 'svc-plus', path };
+    const opened = await open(
+      { ...TEST_ENTRY.runner, adapter: { ...adapter, scale: 0.5 } },
+      { preferredProgram: NO_PROGRAM },
+    );
+    assert.deepEqual(opened.connection, { type: 'llama' });
+    await opened.close();
+    const failure = await readStartFailure({ ...TEST_ENTRY.runner, adapter }, NO_PROGRAM);
+    assert.match(failure, new RegExp(NO_PROGRAM));
   });
 
   test('opens the preferred server program for weights', async () => {

@@ -41,10 +41,8 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
     const file = await weights.locate(catalogue.weights(id));
     if (file === undefined) throw createMissingWeightsError(entry.name);
     const problem = await findFileProblem(entry, file);
-    if (problem !== undefined) throw createMalformedFileError(file, problem);
-    const adapterProblem = await findAdapterProblem(entry, file);
-    if (adapterProblem !== undefined) throw createUnfitAdapterError(adapterProblem);
-    return file;
+    if (problem === undefined) return file;
+    throw createMalformedFileError(file, problem);
   };
 
   const openPrograms = (request: UnitsRequest, plan: ProgramPlan, signal: AbortSignal) =>
@@ -71,6 +69,8 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
     if (runner.type === 'none') throw new ServiceError('unsupported', `${entry.name}: ${runner.reason}`);
     if (deps.kind === 'scripted') return openScriptedUnits(request);
     const file = runner.weights === undefined ? undefined : await locateWeightsFile(entry, runner.weights);
+    const adapterProblem = await findAdapterProblem(entry, file);
+    if (adapterProblem !== undefined) throw createUnfitAdapterError(adapterProblem);
     if (runner.type === 'program')
       return await openPrograms(request, { ...planProgram(entry, runner, file), contextTokens }, signal);
     if (deps.preferredProgram !== undefined && canRunInServer(entry))

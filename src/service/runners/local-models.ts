@@ -37,6 +37,8 @@ export interface LocalModels {
    * @throws ServiceError `overloaded` when they are missing or malformed, or an adapter of the entry does not fit them.
    */
   locate(entry: ModelEntry, weightsId: string): Promise<string>;
+  /** Checks the adapters of an entry without local weights. @throws ServiceError `overloaded` when one cannot be used. */
+  checkAdapters(entry: ModelEntry): Promise<void>;
   /** Downloads the weights of the entry if it has some and they are missing. */
   pull(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
   describe(entry: ModelEntry, info: LocalEngineInfo): Promise<ModelState>;
@@ -50,6 +52,10 @@ export function createLocalModels({
   findAdapterProblem = createFindAdapterProblem(),
 }: LocalModelsDeps): LocalModels {
   const downloads = new Set<string>();
+  const checkAdapters = async (entry: ModelEntry, modelFile?: string): Promise<void> => {
+    const problem = await findAdapterProblem(entry, modelFile);
+    if (problem !== undefined) throw createUnfitAdapterError(problem);
+  };
   const find = (id: string): Promise<string | undefined> => weights.locate(catalogue.weights(id));
 
   return {
@@ -63,10 +69,10 @@ export function createLocalModels({
       }
       const problem = await findFileProblem(entry, path);
       if (problem !== undefined) throw createMalformedFileError(path, problem);
-      const adapterProblem = await findAdapterProblem(entry, path);
-      if (adapterProblem !== undefined) throw createUnfitAdapterError(adapterProblem);
+      await checkAdapters(entry, path);
       return path;
     },
+    checkAdapters: (entry) => checkAdapters(entry),
     async pull(entry, { signal, onProgress }) {
       const id = getWeightsId(entry);
       if (id === undefined || (await find(id)) !== undefined) return;

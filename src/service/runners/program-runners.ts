@@ -1,8 +1,17 @@
-import type { ModelEntry } from '../../catalogue/model.ts';
+import type { ModelEntry, RemoteOptions } from '../../catalogue/model.ts';
+import type { EngineLease } from '../../engines/engine-registry.ts';
 import { CONTEXT_MEMORY_SHARE } from '../../engines/limits.ts';
 import { planContext, type ContextPlan } from '../../engines/plan-context.ts';
+import type { SupervisedProcess } from '../../engines/supervisor.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import { readModelShape } from '../../weights/read-model-shape.ts';
-import { createProgramEngine, planPreferredServer, planProgram, type ProgramPlan } from '../server-engines.ts';
+import {
+  createProgramEngine,
+  planPreferredServer,
+  planProgram,
+  type ProgramEngineDeps,
+  type ProgramPlan,
+} from '../server-engines.ts';
 import { getConfiguredTemplate } from '../chat-template-file.ts';
 import { formatAdapters } from '../process-adapter.ts';
 import {
@@ -13,7 +22,7 @@ import {
   type RunnerDeps,
   type RunningEngine,
 } from './runner.ts';
-import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
+import { createRunningEngine, createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
 /** Runs the server program that an entry names. */
 export function createProgramRunner(deps: RunnerDeps): Runner {
@@ -23,10 +32,11 @@ export function createProgramRunner(deps: RunnerDeps): Runner {
   return {
     parts: ['text', 'embeddings', 'ranking'],
     getKey,
-    lease: (entry) =>
-      textEngines.lease(getKey(entry), async () => {
+    async lease(entry) {
+      const lease = await textEngines.lease(getKey(entry), async () => {
         const runner = getRunnerOptions(entry, 'program');
         const modelFile = runner.weights !== undefined ? await models.locate(entry, runner.weights) : undefined;
+        if (modelFile === undefined) await models.checkAdapters(entry);
         const planned = planProgram(entry, runner, modelFile);
         const plan = { ...planned, contextTokens: planned.contextTokens ?? deps.contextTokens };
         if (plan.command !== 'llama-server' || plan.contextTokens !== undefined || modelFile === undefined)
@@ -35,7 +45,9 @@ export function createProgramRunner(deps: RunnerDeps): Runner {
         const { contextTokens, sequences } = await planServerContext(entry, modelFile, deps);
         const llama = { ...deps.llama, sequences };
         return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama });
-      }),
+      });
+      return await selectLeasedEntry(lease, entry);
+    },
     getState: (entry) => {
       const [program] = [getRunnerOptions(entry, 'program').program.command].flat();
       return models.describe(entry, { engineState: textEngines.getState(getKey(entry)), program });
@@ -79,6 +91,19 @@ async function planServerContext(entry: ModelEntry, modelFile: string, deps: Run
   });
 }
 
+/** Selects the engine of an entry from a lease on a process that may serve several. */
+async function selectLeasedEntry(
+  { engine, release }: EngineLease<RunningEngine>,
+  entry: ModelEntry,
+): Promise<EngineLease<RunningEngine>> {
+  try {
+    return { engine: engine.selectEntry ? await engine.selectEntry(entry) : engine, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
 /** Starts the server program of an entry, here or in the host process, and opens the engine that calls it. */
 async function openProgramEngine(
   entry: ModelEntry,
@@ -87,12 +112,57 @@ async function openProgramEngine(
   deps: RunnerDeps,
 ): Promise<RunningEngine> {
   const { host, llama } = deps;
-  const { engine, server } = await createProgramEngine(entry, plan, {
-    ...deps,
-    ...llama,
-    onToken: deps.createTokenRecorder(key),
-    ...(host && { openServer: () => host.open(entry.name) }),
-  });
-  recordModelInfo(entry, engine, deps);
-  return createRunningTextEngine(engine, server);
+  const open = async (each: ModelEntry, remote: RemoteOptions, openServer: ProgramEngineDeps['openServer']) => {
+    const { engine, server } = await createProgramEngine(
+      each,
+      { ...plan, remote },
+      { ...deps, ...llama, onToken: deps.createTokenRecorder(key), ...(openServer && { openServer }) },
+    );
+    recordModelInfo(each, engine, deps);
+    return { running: createRunningTextEngine(engine, server), server };
+  };
+  const { running, server } = await open(entry, plan.remote, host && (() => host.open(entry.name)));
+  if (plan.command !== 'vllm') return running;
+  // The same program serves the model and its adapters.
+  const opened = new Map([[plan.remote.adapter, Promise.resolve(running)]]);
+  const selectEntry = (other: ModelEntry): Promise<RunningEngine> => {
+    const { adapter } = getRunnerOptions(other, 'program').remote;
+    const { adapter: _, ...remote } = plan.remote;
+    let found = opened.get(adapter);
+    if (!found) {
+      found = open(other, { ...remote, ...omitNullish({ adapter }) }, async () => withoutStop(server)).then(
+        (one) => one.running,
+      );
+      found.catch(() => opened.delete(adapter));
+      opened.set(adapter, found);
+    }
+    return found;
+  };
+  return createRunningEngine(
+    {
+      get state() {
+        return running.state;
+      },
+      async close() {
+        const engines = await Promise.allSettled(opened.values());
+        await Promise.all(engines.map(async (each) => each.status === 'fulfilled' && (await each.value.close())));
+      },
+    },
+    {
+      getParts: () => running.getParts(),
+      waitUntilReady: (signal) => running.waitUntilReady(signal),
+      supervised: server,
+      selectEntry,
+    },
+  );
 }
+
+/** Returns the process for an engine whose end must not stop it. */
+const withoutStop = <Ready>(server: SupervisedProcess<Ready>): SupervisedProcess<Ready> => ({
+  waitUntilReady: (signal) => server.waitUntilReady(signal),
+  confirmExit: (ready) => server.confirmExit(ready),
+  get state() {
+    return server.state;
+  },
+  stop: async () => undefined,
+});

@@ -29,6 +29,8 @@ export interface RunningEngine extends ManagedEngine {
   waitUntilReady(signal: AbortSignal): Promise<unknown>;
   /** The process of the engine, when other processes of the service may call that too. */
   readonly supervised?: SupervisedProcess<unknown> | undefined;
+  /** Returns the engine of another entry with the same key, for a process that serves several models. */
+  readonly selectEntry?: (entry: ModelEntry) => Promise<RunningEngine>;
 }
 
 /** Opens and describes the engines of one kind. */
@@ -84,8 +86,15 @@ export const getConfiguredContext = (
   { contextTokens }: Pick<EngineSettings, 'contextTokens'>,
 ): number | undefined => contextTokens ?? (entry.isContextGuessed ? undefined : entry.contextTokens);
 
+/** Removes what differs between a model and its adapters on the same server. */
+function omitAdapter(runner: ModelEntry['runner']): ModelEntry['runner'] {
+  if (runner.type !== 'program') return runner;
+  const { adapter: _, ...remote } = runner.remote;
+  return { ...runner, remote };
+}
+
 /** Returns the key of a server: any difference in its description makes it another engine. */
 export function createServerKey(entry: ModelEntry, settings: Pick<EngineSettings, 'contextTokens'>): string {
   // A context length that the engine itself reported is excluded: a report must not change the key of its engine.
-  return `${entry.runner.type} ${getConfiguredContext(entry, settings) ?? ''} ${JSON.stringify(entry.runner)}`;
+  return `${entry.runner.type} ${getConfiguredContext(entry, settings) ?? ''} ${JSON.stringify(omitAdapter(entry.runner))}`;
 }

@@ -9,7 +9,7 @@ import type { RunnerDeps, RunningEngine } from './runner.ts';
 /** Joins an engine with the parts that it offers and the process that runs it. */
 export const createRunningEngine = (
   engine: ManagedEngine,
-  parts: Pick<RunningEngine, 'getParts' | 'waitUntilReady' | 'supervised'>,
+  parts: Pick<RunningEngine, 'getParts' | 'waitUntilReady' | 'supervised' | 'selectEntry'>,
 ): RunningEngine => ({
   ...parts,
   get state() {
