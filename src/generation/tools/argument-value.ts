@@ -37,6 +37,21 @@ export function toJsonValue(text: string): string {
   return literal !== undefined && isJson(literal) ? literal : JSON.stringify(text);
 }
 
+/**
+ * Returns the JSON text of an argument that was written without quotes, as its schema allows it: text that reads like a
+ * value of another type is a string where strings are allowed.
+ *
+ * @param root Schema of all arguments, for references.
+ */
+export function toAllowedJson(text: string, schema: unknown, root: JsonSchema | undefined): string {
+  const json = toJsonValue(text);
+  const types = listTypes(schema, root);
+  if (!types.has('string')) return json;
+  const value = JSON.parse(json) as unknown;
+  const isAllowed = types.has(getJsonType(value)) || (types.has('integer') && Number.isInteger(value));
+  return isAllowed ? json : JSON.stringify(text);
+}
+
 /** References that are followed from one to the next. A longer chain has no known type. */
 const REFERENCES_MAX = 8;
 

@@ -26,6 +26,8 @@ export type MarkupToken =
       readonly body: 'members' | 'value' | 'closed';
       readonly isObject: boolean;
       readonly tail: number;
+      /** Number of characters at its end that only showed that it is a call, and that belong to its arguments. */
+      readonly readAgain?: number;
     }
   /** The markup of a call may end here. */
   | { readonly type: 'end' };

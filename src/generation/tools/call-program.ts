@@ -12,6 +12,7 @@ import {
   type MarkupToken,
   type PatternStep,
 } from './call-pattern.ts';
+import { splitTags } from './split-enclosure.ts';
 import { getNameKey, ID_PLACE, type ToolFormat } from './tool-formats.ts';
 
 /** All texts that calls of a format can consist of, compiled for a matcher. */
@@ -26,6 +27,12 @@ export interface CallProgram {
 }
 
 type CallStart = Extract<MarkupToken, { type: 'call' }>;
+
+/** Recognizes the start of a call. */
+interface CallMatch {
+  readonly type: 'match';
+  readonly match: CallStart;
+}
 
 const END = createMatch({ type: 'end' });
 
@@ -83,7 +90,7 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     ...FOREIGN_MARKS.map(([opening, ...closings]) =>
       compileShapes(createSequence(opening, BLANK), closings, unmarkedObject),
     ),
-    ...(!format.arguments || format.arguments.type === 'json'
+    ...(isJson(format)
       ? FUNCTION_TAGS.map((parts) => compiler.add(compileSeparateParts({ ...format, ...parts }, tails, compiler.add)))
       : []),
   ];
@@ -156,8 +163,10 @@ export const FUNCTION_TAGS: readonly Pick<
 /** Language names that models write on the fence of a call. */
 const LANGUAGE = createAlternatives('json', 'JSON', 'tool_call');
 
-const call = (body: CallStart['body'], tail: number, isObject = true): CallPattern =>
-  createMatch({ type: 'call', body, isObject, tail });
+const call = (body: CallStart['body'], tail: number, isObject = true): CallMatch => ({
+  type: 'match',
+  match: { type: 'call', body, isObject, tail },
+});
 
 /** The arguments of an object without a mark, after its name. */
 const createArgumentsStart = (tail: number): CallPattern =>
@@ -178,18 +187,42 @@ const unmarkedCall = (tail: number): CallPattern => createSequence(OBJECT_HEAD, 
 function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern: CallPattern) => number): CallPattern {
   const { begin, before, between, after, separator } = format;
   const tail = tails.push(-1) - 1;
-  const afterHead = createSequence(NAME, BLANK, withFlexibleBlanks(between), call('value', tail, false));
+  const start = call('value', tail, false);
+  const name = createSequence(NAME, BLANK);
+  // Some models leave out the marks between the name and an object.
+  const object = isJson(format) && !between.includes('"') ? [followedBy(['{'], start)] : [];
+  const afterHead = createSequence(
+    name,
+    createAlternatives(createSequence(withFlexibleBlanks(between), start), ...object),
+  );
   const closings = format.closings.map((closing) => createOptional(createSequence(withFlexibleBlanks(closing), BLANK)));
   const ends = createSequence(BLANK, ...closings, END);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
   tails[tail] = add(createAlternatives(ends, next));
   const first = createSequence(withFlexibleBlanks(begin), withFlexibleBlanks(before), afterHead);
   if (!hasMark(before)) return first;
+  const starts = listArgumentStarts(format);
+  const certainHead =
+    starts.length === 0 ? afterHead : createSequence(name, withFlexibleBlanks(between), followedBy(starts, start));
   return createAlternatives(
     first,
-    ...listLastMarks(before).map((mark) => createSequence(withFlexibleBlanks(mark), afterHead)),
+    ...listLastMarks(before).map((mark) =>
+      createSequence(withFlexibleBlanks(mark), mark === before ? afterHead : certainHead),
+    ),
   );
 }
+
+const isJson = ({ arguments: syntax }: ToolFormat): boolean => !syntax || syntax.type === 'json';
+
+/** Recognizes a call where one of the texts follows, which is read again. */
+const followedBy = (texts: readonly string[], { match }: CallMatch): CallPattern =>
+  createAlternatives(...texts.map((text) => createSequence(text, createMatch({ ...match, readAgain: text.length }))));
+
+/** Returns the marks of which one follows the name of every call with tagged arguments. */
+const listArgumentStarts = ({ arguments: syntax, after }: ToolFormat): string[] =>
+  syntax?.type === 'tags'
+    ? [syntax.beforeKey, after].flatMap((mark) => splitTags(mark).slice(0, 1)).filter((mark) => hasMark(mark))
+    : [];
 
 /** Whether a text is not just blanks, letters and quotes, which could stand in any answer. */
 const hasMark = (text: string): boolean => /[^\w\s"']{2}|<|\[/.test(text);
@@ -200,9 +233,25 @@ function listLastMarks(before: string): string[] {
   return rest === undefined ? [before] : [before, rest];
 }
 
-/** Matches a text with any number of blanks where it has some, and at its end; an id where it has the place of one. */
-const withFlexibleBlanks = (text: string): CallPattern =>
-  createSequence(...text.split(/\s+/).flatMap((word): CallPattern[] => (word === '' ? [] : [withId(word), BLANK])));
+/** Text that models may leave out: an id with the sign or mark before it, and the namespace of a tool's name. */
+const OPTIONAL_PART = new RegExp(`((?:\\[[A-Z_]+\\]|:)${ID_PLACE}|\\bfunctions\\.$)`);
 
-const withId = (word: string): CallPattern =>
-  createSequence(...word.split(ID_PLACE).flatMap((part, i) => (i === 0 ? [part] : [ID, part])));
+/**
+ * Matches a text with any number of blanks where it has some, around its tags and at its end; an id where it has the place
+ * of one.
+ */
+const withFlexibleBlanks = (text: string): CallPattern =>
+  createSequence(
+    ...text.split(OPTIONAL_PART).map((part, i) => {
+      const words = splitTags(part).flatMap((word): CallPattern[] => [toWordPattern(word), BLANK]);
+      return i % 2 === 0 ? createSequence(...words) : createOptional(createSequence(...words));
+    }),
+  );
+
+/** Matches a word; an id where it has the place of one. Models write the blanks in DeepSeek's marks in several ways. */
+const toWordPattern = (word: string): CallPattern =>
+  createSequence(
+    ...word
+      .split(new RegExp(`(${ID_PLACE}|▁)`))
+      .map((part) => (part === ID_PLACE ? ID : part === '▁' ? createAlternatives('▁', '_', ' ', '\\_') : part)),
+  );

@@ -119,15 +119,14 @@ function createProbe(
   onTurnEnd: (text: string) => void,
 ): RenderCalls {
   const renderTurn = (message: Readonly<Record<string, unknown>>): string | undefined => {
-    try {
-      return render({
-        messages: [USER, { role: 'assistant', ...message }],
-        tools: TOOLS,
-        add_generation_prompt: false,
-      });
-    } catch {
-      return undefined;
-    }
+    const messages = [USER, { role: 'assistant', ...message }];
+    for (const tools of [{ tools: TOOLS }, {}])
+      try {
+        return render({ messages, ...tools, add_generation_prompt: false });
+      } catch {
+        // A template may write calls, but fail where it describes tools.
+      }
+    return undefined;
   };
   const [head, tail, ...more] = renderTurn({ content: ANSWER })?.split(ANSWER) ?? [];
   return (calls) => {

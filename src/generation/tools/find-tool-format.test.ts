@@ -29,6 +29,13 @@ describe('findToolSupport', () => {
       assert.deepEqual(find(source), { calls: 'described' });
   });
 
+  it('derives the format of a template that writes calls, but fails where it describes tools', () => {
+    const call = '<call>{{ c.function.name }}|{{ c.function.arguments | tojson }}</call>';
+    const refusing = `{% if tools %}{{ raise_exception('no') }}{% endif %}${TURNS}{% for c in m.tool_calls or [] %}${call}{% endfor %}{% endfor %}`;
+    const { calls, found } = find(refusing);
+    assert.deepEqual([calls, found?.format.before, found?.describesTools], ['native', '<call>', false]);
+  });
+
   it('reports a template with tools that writes no calls, or in a way that rendering does not show', () => {
     assert.deepEqual(find(`${TOOLS}${TURNS}{% endfor %}`), { calls: 'unknown' });
     const upper = '{% for c in m.tool_calls or [] %}{{ c.function.name | upper }}{% endfor %}';

@@ -53,6 +53,10 @@ export function findFrame(
 /** Splits a text into tags, words, single blanks and other characters: marks are compared as a whole. */
 export const splitMarks = (text: string): string[] => text.match(/<[^<>\s"']*>?|\[\/?[A-Z_]+\]|\w+|[^]/gu) ?? [];
 
+/** Splits a text at its blanks, and around its tags. */
+export const splitTags = (text: string): string[] =>
+  text.split(/\s+|(?<=[>\]])|(?=[<[])/).filter((part) => part !== '');
+
 /** Counts the marks with which both lists start. */
 export function countCommonMarks(a: readonly string[], b: readonly string[]): number {
   let count = 0;

@@ -1,7 +1,16 @@
 import type { JsonSchema } from '../../core/grammar.ts';
 import { createArgumentWriter, createWritingBody, escapeJson } from './argument-writer.ts';
-import { getItems, getOnlyType, getProperty, getValueType, toJsonValue, type ValueType } from './argument-value.ts';
+import {
+  getItems,
+  getOnlyType,
+  getProperty,
+  getValueType,
+  toAllowedJson,
+  toJsonValue,
+  type ValueType,
+} from './argument-value.ts';
 import type { CallBody } from './call-body.ts';
+import { splitTags } from './split-enclosure.ts';
 import { KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ValueMarks } from './tool-formats.ts';
 
 type TagsSyntax = Extract<ArgumentSyntax, { type: 'tags' }>;
@@ -62,7 +71,8 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     body.extraCharacters = 0;
     const match = keyEndCharacters.includes(seen.slice(-1)) ? keyEnd.exec(seen) : null;
     if (!match) return seen.length > KEY_CHARACTERS_MAX ? 'done-before' : 'more';
-    const [, key = '', textMark] = match;
+    const textMark = match[2];
+    const key = match[1]?.trim() ?? '';
     const isTextMark = textMark !== undefined && marksStrings;
     writer.startKey(key);
     const property = getProperty(parameters, key);
@@ -71,7 +81,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     value = createValue(marks, type, {
       hasCdata: syntax.hasCdata,
       implicitEnds,
-      toJson: (text) => parseNested(text, syntax, property, parameters) ?? toJsonValue(text),
+      toJson: (text) => parseNested(text, syntax, property, parameters) ?? toAllowedJson(text, property, parameters),
     });
     seen = '';
     state = 'value';
@@ -214,11 +224,9 @@ const withKey = ({ beforeValue, afterValue }: ValueMarks, key: string): ValueMar
   afterValue: afterValue.replaceAll(KEY_PLACE, key),
 });
 
-/** Matches a mark with any number of blanks where it has some, and the name of any type at the place of one. */
+/** Matches a mark with any number of blanks where it has some, around its tags, and any type's name at the place of one. */
 const toLoosePattern = (mark: string): string =>
-  mark
-    .split(/\s+/)
-    .filter((word) => word !== '')
+  splitTags(mark)
     .map((word) => RegExp.escape(word).replaceAll(TYPE_PLACE, '\\w+'))
     .join('\\s*');
 
@@ -256,7 +264,7 @@ function parseNested(
     const json =
       getValueType(property, root) === 'text'
         ? JSON.stringify(value)
-        : (parseNested(value, syntax, property, root) ?? toJsonValue(value));
+        : (parseNested(value, syntax, property, root) ?? toAllowedJson(value, property, root));
     members.push({ key: name, json });
     rest = rest.slice(endsAt + end.length).trimStart();
   }

@@ -129,6 +129,7 @@ function startCall(parser: CallParser, { token, start, name }: TokenMatch, emit:
   if (token.type !== 'call') return;
   const { buffer, options } = parser;
   if (parser.mode.type === 'text') buffer.emitUntil(start, emit);
+  parser.position -= token.readAgain ?? 0;
   buffer.dropUntil(parser.position);
   const index = parser.calls++;
   emit({ type: 'tool-call', choice: options.choice, index, id: options.createId(), name });

@@ -34,7 +34,7 @@ const LFM2: ToolFormat = {
   end: ']<|tool_call_end|>',
   arguments: { type: 'literals', beforeKey: '', separator: ', ', assign: '=', quote: '"' },
   openings: ['<|tool_call_start|>'],
-  closings: [')', ']<|tool_call_end|>'],
+  closings: [')', ']', '<|tool_call_end|>'],
   markers: ['<|tool_call_start|>', '<|tool_call_end|>'],
 };
 

@@ -1,14 +1,13 @@
 import { FOREIGN_MARKS, FUNCTION_TAGS } from '../call-program.ts';
+import { splitTags } from '../split-enclosure.ts';
 import { isObjectFormat, type ToolFormat } from '../tool-formats.ts';
 
 const B = '[ \\t\\n\\v\\f\\r]*';
 const MEMBER = `(?:"type"${B}:${B}"function"|"id"${B}:${B}"[\\w-]*")${B},${B}`;
 const escape = (text: string): string => RegExp.escape(text);
-/** Matches a text with any number of blanks. */
+/** Matches a text with any number of blanks where it has some, and around its tags. */
 const loose = (text: string): string =>
-  text
-    .split(/\s+/)
-    .filter((word) => word !== '')
+  splitTags(text)
     .map((word) => escape(word) + B)
     .join('');
 const sticky = (source: string): RegExp => new RegExp(source, 'y');
@@ -154,7 +153,7 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
     }));
   const createParts = ({ begin, before, between, closings }: Pick<ToolFormat, 'begin' | 'before' | 'between' | 'closings'>): Shape => ({
     head: sticky(
-      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}${loose(between)}(?<value>)`,
+      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}(?:${loose(between)}|(?=\\{))(?<value>)`,
     ),
     next: undefined,
     end: sticky(ends(closings)),

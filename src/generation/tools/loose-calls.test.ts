@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readCalls } from './__fixtures__/read-calls.ts';
+import { ID_PLACE, TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
+import { UNSHOWN_FORMATS } from './unshown-formats.ts';
+
+const TOOLS = [
+  {
+    name: 'add',
+    parameters: {
+      type: 'object',
+      properties: {
+        a: { type: 'integer' },
+        note: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+        either: { type: ['string', 'integer'] },
+      },
+    },
+  },
+  { name: 'stop', parameters: { type: 'object', properties: {} } },
+];
+const VALUE = { beforeValue: '>', afterValue: '</parameter>' };
+const CODER: ToolFormat = {
+  begin: '',
+  before: '<tool_call>\n<function=',
+  between: '>',
+  after: '\n</function>\n</tool_call>',
+  separator: '\n',
+  end: '',
+  arguments: { type: 'tags', beforeKey: '\n<parameter=', separator: '', text: VALUE, other: VALUE },
+  openings: ['<tool_call>'],
+  closings: ['</function>', '</tool_call>'],
+  markers: [],
+};
+const PAIR = { beforeValue: '</arg_key><arg_value>', afterValue: '</arg_value>' };
+const GLM: ToolFormat = {
+  ...CODER,
+  before: '<tool_call>',
+  between: '',
+  after: '</tool_call>',
+  arguments: { type: 'tags', beforeKey: '<arg_key>', separator: '', text: PAIR, other: PAIR },
+  closings: ['</tool_call>'],
+};
+const KIMI: ToolFormat = {
+  ...CODER,
+  begin: '<|calls_begin|>',
+  before: '<|call_begin|>functions.',
+  between: `:${ID_PLACE}<|argument_begin|>`,
+  after: '<|call_end|>',
+  separator: '',
+  end: '<|calls_end|>',
+  arguments: { type: 'json' },
+  openings: ['<|calls_begin|>'],
+  closings: ['<|call_end|>', '<|calls_end|>'],
+};
+const MISTRAL: ToolFormat = { ...TOOL_FORMATS['mistral-args'], between: `[CALL_ID]${ID_PLACE}[ARGS]` };
+const LFM2 = UNSHOWN_FORMATS.find(({ mark }) => mark === '<|tool_list_start|>')?.format ?? CODER;
+
+/** Parses an answer in one piece and by characters. */
+function read(text: string, format: ToolFormat): { content: string; calls: readonly unknown[] } {
+  const [whole, pieces] = [[text], [...text]].map((parts) => {
+    const { content, calls } = readCalls(parts, { format, tools: TOOLS });
+    return {
+      content: content.join(''),
+      calls: calls.map((call) => [call.name, JSON.parse(call.arguments) as unknown]),
+    };
+  });
+  assert.ok(whole);
+  assert.deepEqual(pieces, whole);
+  return whole;
+}
+
+const ADD = ['add', { a: 1 }];
+
+describe('calls that differ from their format', () => {
+  for (const [what, format, text] of [
+    ['line breaks between tags', GLM, '<tool_call>\nadd\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>'],
+    ['blanks around a key', GLM, '<tool_call>add<arg_key> a </arg_key><arg_value>1</arg_value></tool_call>'],
+    ['no line breaks', CODER, '<tool_call><function=add><parameter=a>1</parameter></function></tool_call>'],
+    ['no outer tag', CODER, '<function=add>\n<parameter=a>1</parameter>\n</function>'],
+    ['blanks around marks', KIMI, '<|calls_begin|> <|call_begin|> functions.add:0 <|argument_begin|> {"a": 1}'],
+    ['no namespace', KIMI, '<|calls_begin|><|call_begin|>add:0<|argument_begin|>{"a": 1}<|call_end|><|calls_end|>'],
+    ['no id', KIMI, '<|calls_begin|><|call_begin|>functions.add<|argument_begin|>{"a": 1}<|call_end|><|calls_end|>'],
+    ['no id and its mark', MISTRAL, '[TOOL_CALLS] add [ARGS] {"a": 1}'],
+    ['no mark before the object', MISTRAL, '[TOOL_CALLS]add{"a": 1}'],
+    ['other blanks in marks', TOOL_FORMATS['deepseek-v31'], '<｜tool_call_begin｜>add<｜tool sep｜>{"a": 1}'],
+    ['blanks in a list', LFM2, '<|tool_call_start|>\n[ add(\n  a = 1,\n) ]\n<|tool_call_end|>'],
+    ['no mark after a list', LFM2, '<|tool_call_start|>[add(a=1)]'],
+  ] as const)
+    it(`are parsed: ${what}`, () => assert.deepEqual(read(text, format), { content: '', calls: [ADD] }));
+
+  it('are parsed one after the other', () => {
+    assert.deepEqual(read('[TOOL_CALLS]add{"a": 1}[TOOL_CALLS]stop{}', MISTRAL).calls, [ADD, ['stop', {}]]);
+    assert.deepEqual(read('<function=stop>\n</function>\n<function=stop></function>', CODER).calls, [
+      ['stop', {}],
+      ['stop', {}],
+    ]);
+  });
+
+  it('are text where only the mark of a call stands', () => {
+    for (const text of ['Use <function=add> or <tool_call>.', '[TOOL_CALLS]add', 'Write <function=add>\n<b>.'])
+      assert.deepEqual(read(text, text.startsWith('[') ? MISTRAL : CODER), { content: text, calls: [] });
+  });
+});
+
+describe('tagged values of several types', () => {
+  for (const [key, text, value] of [
+    ['note', '12', '12'],
+    ['note', 'null', null],
+    ['note', '["a"]', '["a"]'],
+    ['either', '12', 12],
+    ['either', '1.5', '1.5'],
+    ['a', 'x', 'x'],
+    ['unknown', '12', 12],
+  ] as const)
+    it(`become what their schema allows: ${key} ${text}`, () =>
+      assert.deepEqual(
+        read(`<tool_call>\n<function=add>\n<parameter=${key}>${text}</parameter>\n</function>\n</tool_call>`, CODER),
+        { content: '', calls: [['add', { [key]: value }]] },
+      ));
+});
