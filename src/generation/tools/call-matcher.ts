@@ -7,6 +7,8 @@ export interface TokenMatch {
   readonly token: MarkupToken;
   readonly start: number;
   readonly name: string;
+  /** Arguments that came before the name. */
+  readonly object: string | undefined;
 }
 
 /**
@@ -29,6 +31,30 @@ interface Thread {
   readonly step: number;
   readonly start: number;
   readonly name: string;
+  readonly object?: ObjectText;
+}
+
+/** An object as far as it has arrived. */
+interface ObjectText {
+  readonly text: string;
+  readonly depth: number;
+  readonly isInString: boolean;
+  readonly isEscaped: boolean;
+}
+
+const NO_OBJECT: ObjectText = { text: '', depth: 0, isInString: false, isEscaped: false };
+
+/** Returns the object with one more character; undefined where none starts. */
+function takeObject({ text, depth, isInString, isEscaped }: ObjectText, character: string): ObjectText | undefined {
+  if (text === '' && character !== '{') return undefined;
+  const isQuote = character === '"' && !isEscaped;
+  const opened = '{['.includes(character) ? 1 : '}]'.includes(character) ? -1 : 0;
+  return {
+    text: text + character,
+    depth: isInString ? depth : depth + opened,
+    isInString: isInString !== isQuote,
+    isEscaped: isInString && character === '\\' && !isEscaped,
+  };
 }
 
 export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: ToolNames): CallMatcher {
@@ -40,26 +66,35 @@ export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: 
   let round = 0;
   const firstCodesByEntries = new Map<readonly number[], ReadonlySet<number>>();
 
-  const addThreads = (into: Thread[], at: number, start: number, name: string): void => {
+  const addThreads = (into: Thread[], thread: Thread): void => {
+    const { step: at, start, name, object } = thread;
     const step = steps[at];
     if (!step || visitedInRound[at] === round) return;
     visitedInRound[at] = round;
-    if (step.type === 'fork') for (const way of step.next) addThreads(into, way, start, name);
-    else if (step.type !== 'match') into.push({ step: at, start, name });
-    else found ??= { token: step.match, start, name };
+    if (step.type === 'fork') for (const way of step.next) addThreads(into, { ...thread, step: way });
+    else if (step.type !== 'match') into.push(thread);
+    else found ??= { token: step.match, start, name, object: object?.text };
   };
 
-  const advance = ({ step: at, start, name }: Thread, code: number): void => {
+  const advance = (thread: Thread, code: number): void => {
+    const { step: at, name } = thread;
     const step = steps[at];
     if (step?.type === 'character') {
-      if (step.code === code) addThreads(next, step.next, start, name);
+      if (step.code === code) addThreads(next, { ...thread, step: step.next });
     } else if (step?.type === 'class') {
-      if (step.has(code)) addThreads(next, step.next, start, name);
+      if (step.has(code)) addThreads(next, { ...thread, step: step.next });
     } else if (step?.type === 'name') {
       const longer = name + String.fromCharCode(code);
       if (!names.isPrefix(longer)) return;
-      next.push({ step: at, start, name: longer });
-      if (names.has(longer)) addThreads(next, step.next, start, longer);
+      next.push({ ...thread, name: longer });
+      if (names.has(longer)) addThreads(next, { ...thread, step: step.next, name: longer });
+    } else if (step?.type === 'object') {
+      const object = takeObject(thread.object ?? NO_OBJECT, String.fromCharCode(code));
+      if (object === undefined || visitedInRound[at] === round) return;
+      // An object in another one is part of it.
+      visitedInRound[at] = round;
+      if (object.depth > 0) next.push({ ...thread, object });
+      else addThreads(next, { ...thread, step: step.next, object });
     }
   };
 
@@ -84,7 +119,7 @@ export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: 
       found = undefined;
       // Running threads stay in front, because they started earlier.
       if (threads.length === 0) round++;
-      for (const entry of entries) addThreads(threads, entry, start, '');
+      for (const step of entries) addThreads(threads, { step, start, name: '' });
       return found;
     },
     take(code) {

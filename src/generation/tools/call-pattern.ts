@@ -1,3 +1,5 @@
+import type { ToolFormat } from './tool-formats.ts';
+
 /** A pattern of call markup. */
 export type CallPattern =
   /** Exactly these characters. */
@@ -8,6 +10,8 @@ export type CallPattern =
   | { readonly type: 'name' }
   /** Characters of an id, possibly none. */
   | { readonly type: 'id' }
+  /** A JSON object, which becomes the arguments. */
+  | { readonly type: 'object' }
   | { readonly type: 'sequence'; readonly parts: readonly CallPattern[] }
   | { readonly type: 'any-of'; readonly options: readonly CallPattern[] }
   /** Any number of repetitions. */
@@ -19,13 +23,15 @@ export type CallPattern =
 export type MarkupToken =
   /**
    * A call starts. `members`: more of its object follows. `value`: its arguments follow, inside an object (`isObject`)
-   * or not. `closed`: it has no arguments. `tail`: index of the program's tail that follows the call.
+   * or not. `closed`: it has no arguments, or they came before its name. `tail`: index of the program's tail that follows the call.
    */
   | {
       readonly type: 'call';
       readonly body: 'members' | 'value' | 'closed';
       readonly isObject: boolean;
       readonly tail: number;
+      /** Format of the call where it is not that of the model. */
+      readonly format?: ToolFormat;
       /** Number of characters at its end that only showed that it is a call, and that belong to its arguments. */
       readonly readAgain?: number;
     }
@@ -35,6 +41,7 @@ export type MarkupToken =
 export const BLANK: CallPattern = { type: 'blank' };
 export const NAME: CallPattern = { type: 'name' };
 export const ID: CallPattern = { type: 'id' };
+export const OBJECT: CallPattern = { type: 'object' };
 export const createSequence = (...parts: readonly CallPattern[]): CallPattern => ({ type: 'sequence', parts });
 export const createAlternatives = (...options: readonly CallPattern[]): CallPattern => ({ type: 'any-of', options });
 export const createRepetition = (of: CallPattern): CallPattern => ({ type: 'repeat', of });
@@ -51,6 +58,7 @@ export type PatternStep =
   | { readonly type: 'character'; readonly code: number; readonly next: number }
   | { readonly type: 'class'; readonly has: (code: number) => boolean; readonly next: number }
   | { readonly type: 'name'; readonly next: number }
+  | { readonly type: 'object'; readonly next: number }
   | { readonly type: 'fork'; readonly next: readonly number[] }
   | { readonly type: 'match'; readonly match: MarkupToken };
 
@@ -84,7 +92,8 @@ export function createPatternCompiler(): PatternCompiler {
       case 'id':
         return addLoop((back) => addStep({ type: 'class', has: isIdCharacter, next: back }), next);
       case 'name':
-        return addStep({ type: 'name', next });
+      case 'object':
+        return addStep({ type: pattern.type, next });
       case 'sequence':
         return pattern.parts.reduceRight((after, part) => compile(part, after), next);
       case 'any-of':

@@ -3,6 +3,7 @@ import {
   BLANK,
   createPatternCompiler,
   ID,
+  OBJECT,
   createMatch,
   NAME,
   createOptional,
@@ -40,7 +41,13 @@ const END = createMatch({ type: 'end' });
 const MEMBER_BEFORE_NAME = createSequence(
   createAlternatives(
     createSequence('"type"', BLANK, ':', BLANK, '"function"'),
-    createSequence(createAlternatives('"id"', '"tool_call_id"'), BLANK, ':', BLANK, '"', ID, '"'),
+    createSequence(
+      createAlternatives('"id"', '"tool_call_id"'),
+      BLANK,
+      ':',
+      BLANK,
+      createAlternatives(createSequence('"', ID, '"'), ID),
+    ),
   ),
   BLANK,
   ',',
@@ -51,6 +58,15 @@ const MEMBER_BEFORE_NAME = createSequence(
 const createObjectHead = (nameKey: string): CallPattern =>
   createSequence('{', BLANK, createRepetition(MEMBER_BEFORE_NAME), `"${nameKey}"`, BLANK, ':', BLANK, '"', NAME, '"');
 const OBJECT_HEAD = createObjectHead('name');
+
+const ARGUMENTS_KEY = createSequence(createAlternatives('"arguments"', '"parameters"'), BLANK, ':');
+
+/** An object with its arguments before its name. */
+const createReversedObject = (nameKey: string, tail: number): CallPattern =>
+  createSequence(
+    createSequence('{', BLANK, createRepetition(MEMBER_BEFORE_NAME), ARGUMENTS_KEY, BLANK, OBJECT, BLANK, ',', BLANK),
+    createSequence(`"${nameKey}"`, BLANK, ':', BLANK, '"', NAME, '"', BLANK, '}', call('closed', tail)),
+  );
 
 /**
  * Compiles a format's own markup, and two shapes that small models write whatever the prompt says: an object in a
@@ -88,22 +104,33 @@ export function createCallProgram(format: ToolFormat): CallProgram {
   /** Calls as other families write them: models know several formats, and forget which is theirs. */
   const foreignEntries = (): number[] => [
     ...FOREIGN_MARKS.map(([opening, ...closings]) =>
-      compileShapes(createSequence(opening, BLANK), closings, unmarkedObject),
+      compileShapes(createSequence(opening, BLANK), closings, (tail) =>
+        createAlternatives(unmarkedObject(tail), createReversedObject('name', tail)),
+      ),
     ),
     ...(isJson(format)
-      ? FUNCTION_TAGS.map((parts) => compiler.add(compileSeparateParts({ ...format, ...parts }, tails, compiler.add)))
+      ? [...FUNCTION_TAGS, BUILT_IN_CALL].map((parts) =>
+          compiler.add(compileSeparateParts({ ...format, ...parts }, tails, compiler.add)),
+        )
       : []),
   ];
   const nameKey = getNameKey(format);
   const markedHead = createObjectHead(nameKey ?? 'name');
+  const ownParts = nameKey === undefined ? compileSeparateParts(format, tails, compiler.add) : '';
   const formatEntries =
     nameKey === undefined
-      ? [compiler.add(compileSeparateParts(format, tails, compiler.add))]
+      ? isDistinct(format)
+        ? [compiler.add(ownParts)]
+        : format.openings.map((opening) => compiler.add(createSequence(opening, BLANK, ownParts)))
       : format.openings.map((opening) =>
           compileShapes(
             createSequence(opening, BLANK, withFlexibleBlanks(getTextBeforeObject(format, opening))),
             format.closings,
-            (tail) => createSequence(markedHead, call('members', tail)),
+            (tail) =>
+              createAlternatives(
+                createSequence(markedHead, call('members', tail)),
+                createReversedObject(nameKey, tail),
+              ),
           ),
         );
   return {
@@ -114,7 +141,10 @@ export function createCallProgram(format: ToolFormat): CallProgram {
       ...((format.begin + format.before).startsWith('{') ? [compiler.add(objects([], unmarkedCall))] : []),
       compileShapes(createSequence('```', createOptional(LANGUAGE), BLANK), ['```'], unmarkedObject),
     ],
-    atLineStart: [compileShapes('', [], unmarkedObject)],
+    atLineStart: [
+      compileShapes('', [], unmarkedObject),
+      ...(nameKey === undefined && !isDistinct(format) ? [compiler.add(ownParts)] : []),
+    ],
     steps: compiler.steps,
     tails,
   };
@@ -147,30 +177,44 @@ export const FOREIGN_MARKS: readonly (readonly [opening: string, ...closings: st
   ['functools'],
 ];
 
-/** Tags that name the function, with JSON between them. */
-export const FUNCTION_TAGS: readonly Pick<
-  ToolFormat,
-  'begin' | 'before' | 'between' | 'after' | 'separator' | 'closings'
->[] = [['<function=', '>'] as const, ['<function name="', '">'] as const].map(([before, between]) => ({
+type CallParts = Pick<ToolFormat, 'begin' | 'before' | 'between' | 'after' | 'separator' | 'closings' | 'arguments'>;
+
+/** Marks before and after the name of a function, with JSON after them. */
+export const FUNCTION_TAGS: readonly CallParts[] = (
+  [
+    ['<function=', '>', '</function>'],
+    ['<function name="', '">', '</function>'],
+    ['[TOOL_CALLS]', '[ARGS]', ''],
+  ] as const
+).map(([before, between, after]) => ({
   begin: '',
   before,
   between,
-  after: '</function>',
+  after,
   separator: '',
-  closings: ['</function>'],
+  closings: after === '' ? [] : [after],
 }));
+
+/** Llama's calls of tools that are built in, which it also writes for others. */
+const BUILT_IN_CALL: CallParts = {
+  begin: '',
+  before: '<|python_tag|>',
+  between: '.call(',
+  after: ')',
+  separator: '',
+  closings: [')'],
+  arguments: { type: 'literals', beforeKey: '', separator: ', ', assign: '=', quote: '"' },
+};
 
 /** Language names that models write on the fence of a call. */
 const LANGUAGE = createAlternatives('json', 'JSON', 'tool_call');
 
-const call = (body: CallStart['body'], tail: number, isObject = true): CallMatch => ({
-  type: 'match',
-  match: { type: 'call', body, isObject, tail },
-});
+const call = (body: CallStart['body'], tail: number): CallPattern =>
+  createMatch({ type: 'call', body, isObject: true, tail });
 
 /** The arguments of an object without a mark, after its name. */
 const createArgumentsStart = (tail: number): CallPattern =>
-  createSequence(',', BLANK, createAlternatives('"arguments"', '"parameters"'), BLANK, ':', call('value', tail));
+  createSequence(',', BLANK, ARGUMENTS_KEY, call('value', tail));
 
 /** An object without a mark: it is a call only if its arguments or its end follow the name. */
 const unmarkedObject = (tail: number): CallPattern =>
@@ -187,7 +231,7 @@ const unmarkedCall = (tail: number): CallPattern => createSequence(OBJECT_HEAD, 
 function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern: CallPattern) => number): CallPattern {
   const { begin, before, between, after, separator } = format;
   const tail = tails.push(-1) - 1;
-  const start = call('value', tail, false);
+  const start: CallMatch = { type: 'match', match: { type: 'call', body: 'value', isObject: false, tail, format } };
   const name = createSequence(NAME, BLANK);
   // Some models leave out the marks between the name and an object.
   const object = isJson(format) && !between.includes('"') ? [followedBy(['{'], start)] : [];
@@ -223,6 +267,9 @@ const listArgumentStarts = ({ arguments: syntax, after }: ToolFormat): string[] 
   syntax?.type === 'tags'
     ? [syntax.beforeKey, after].flatMap((mark) => splitTags(mark).slice(0, 1)).filter((mark) => hasMark(mark))
     : [];
+
+/** Whether the text before a name could not stand in the middle of a line of any answer. */
+const isDistinct = ({ begin, before }: ToolFormat): boolean => /[^\w\s"'{[(]{2}|<|\[[A-Z_]/.test(begin + before);
 
 /** Whether a text is not just blanks, letters and quotes, which could stand in any answer. */
 const hasMark = (text: string): boolean => /[^\w\s"']{2}|<|\[/.test(text);

@@ -53,7 +53,17 @@ const KIMI: ToolFormat = {
   closings: ['<|call_end|>', '<|calls_end|>'],
 };
 const MISTRAL: ToolFormat = { ...TOOL_FORMATS['mistral-args'], between: `[CALL_ID]${ID_PLACE}[ARGS]` };
-const LFM2 = UNSHOWN_FORMATS.find(({ mark }) => mark === '<|tool_list_start|>')?.format ?? CODER;
+const getUnshown = (text: string): ToolFormat =>
+  UNSHOWN_FORMATS.find(({ mark }) => mark.includes(text))?.format ?? CODER;
+const LFM2 = getUnshown('<|tool_list_start|>');
+const PYTHONIC = getUnshown('func_name1');
+const COHERE: ToolFormat = {
+  ...TOOL_FORMATS.mistral,
+  begin: '<|START_ACTION|>[',
+  before: `{"tool_call_id": "${ID_PLACE}", "tool_name": "`,
+  between: '", "parameters": ',
+  openings: ['<|START_ACTION|>'],
+};
 
 /** Parses an answer in one piece and by characters. */
 function read(text: string, format: ToolFormat): { content: string; calls: readonly unknown[] } {
@@ -85,6 +95,19 @@ describe('calls that differ from their format', () => {
     ['other blanks in marks', TOOL_FORMATS['deepseek-v31'], '<｜tool_call_begin｜>add<｜tool sep｜>{"a": 1}'],
     ['blanks in a list', LFM2, '<|tool_call_start|>\n[ add(\n  a = 1,\n) ]\n<|tool_call_end|>'],
     ['no mark after a list', LFM2, '<|tool_call_start|>[add(a=1)]'],
+    ['a list without marks', PYTHONIC, '[add(a=1)]'],
+    ['marks around a list', PYTHONIC, '<|python_start|>[add(a=1)]<|python_end|>'],
+    ['an object without its id', COHERE, '<|START_ACTION|>[{"tool_name": "add", "parameters": {"a": 1}}]'],
+    ['a number as the id', COHERE, '<|START_ACTION|>[{"tool_call_id": 0, "tool_name": "add", "parameters": {"a": 1}}]'],
+    [
+      'a list in a fence',
+      getUnshown('Action:'),
+      'Action: ```json\n[{"tool_name": "add", "parameters": {"a": 1}}]\n```',
+    ],
+    ['a call of a tool that is built in', TOOL_FORMATS.llama3, '<|python_tag|>add.call(a=1)'],
+    ['marks of a newer model', TOOL_FORMATS.mistral, '[TOOL_CALLS]add[ARGS]{"a": 1}'],
+    ['arguments first', TOOL_FORMATS.hermes, '<tool_call>{"arguments": {"a": 1}, "name": "add"}</tool_call>'],
+    ['arguments first, in a list', TOOL_FORMATS.mistral, '[TOOL_CALLS] [{"arguments": {"a": 1}, "name": "add"}]'],
   ] as const)
     it(`are parsed: ${what}`, () => assert.deepEqual(read(text, format), { content: '', calls: [ADD] }));
 
@@ -94,6 +117,18 @@ describe('calls that differ from their format', () => {
       ['stop', {}],
       ['stop', {}],
     ]);
+  });
+
+  it('are parsed with arguments first, whatever these contain', () => {
+    const values = { note: 'a "}" \\ {', deep: [{ x: [] }, '<tool_call>{"arguments": {'] };
+    const text = `<tool_call>\n{"arguments": ${JSON.stringify(values)}, "name": "add"}\n</tool_call>\nDone.`;
+    assert.deepEqual(read(text, TOOL_FORMATS.hermes), { content: 'Done.', calls: [['add', values]] });
+  });
+
+  it('are text in the middle of a line in a format without marks', () => {
+    for (const text of ['Write [add(a=1)].', 'See [add] and [stop()', '[add[0]]', '[other(a=1)]'])
+      assert.deepEqual(read(text, PYTHONIC), { content: text, calls: [] });
+    assert.deepEqual(read('Now:\n[add(a=1), stop()]', PYTHONIC), { content: 'Now:', calls: [ADD, ['stop', {}]] });
   });
 
   it('are text where only the mark of a call stands', () => {

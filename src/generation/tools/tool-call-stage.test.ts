@@ -423,6 +423,7 @@ describe('the running time of createToolCallStage', () => {
       return (user + system) / 1000;
     };
     const hard = ['{', '\n{', '`', '```', ' ', '\n', '<tool_call>', '[', '{"name": "', '```json\n[ {"id": "', '\n{ \n'];
+    hard.push('<tool_call>{"arguments": {');
     for (const text of hard) {
       const small = measureMs([...times(scaleInputSize(1 << 11), text)]);
       const large = measureMs([...times(scaleInputSize(1 << 15), text)]);

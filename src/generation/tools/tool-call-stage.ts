@@ -125,7 +125,7 @@ function takeText(parser: CallParser, code: number, emit: Emit): void {
   if (found) startCall(parser, found, emit);
 }
 
-function startCall(parser: CallParser, { token, start, name }: TokenMatch, emit: Emit): void {
+function startCall(parser: CallParser, { token, start, name, object = '{}' }: TokenMatch, emit: Emit): void {
   if (token.type !== 'call') return;
   const { buffer, options } = parser;
   if (parser.mode.type === 'text') buffer.emitUntil(start, emit);
@@ -135,11 +135,11 @@ function startCall(parser: CallParser, { token, start, name }: TokenMatch, emit:
   emit({ type: 'tool-call', choice: options.choice, index, id: options.createId(), name });
   const { tail } = token;
   if (token.body === 'closed') {
-    emitArguments(parser, '{}', emit);
+    emitArguments(parser, object, emit);
     endCall(parser, tail);
   } else {
     const parameters = options.tools.find((tool) => tool.name === name)?.parameters;
-    parser.mode = { type: 'call', body: createCallBody(token, options.format, parameters), tail };
+    parser.mode = { type: 'call', body: createCallBody(token, token.format ?? options.format, parameters), tail };
   }
 }
 

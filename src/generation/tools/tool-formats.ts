@@ -160,8 +160,10 @@ export const TOOL_FORMATS: Readonly<Record<ToolFormatName, ToolFormat>> = {
  * Returns the key of a call's name in a format where a call is one JSON object. Undefined for other formats, in which name
  * and arguments stand between marks.
  */
-export const getNameKey = ({ before }: Pick<ToolFormat, 'before'>): string | undefined =>
-  /\{\s*"(\w+)"\s*:\s*"$/.exec(before)?.[1];
+export const getNameKey = ({ before }: Pick<ToolFormat, 'before'>): string | undefined => NAME_KEY.exec(before)?.[1];
+
+/** An object up to the name, perhaps with an id before it. */
+const NAME_KEY = new RegExp(`\\{\\s*(?:"\\w+"\\s*:\\s*"?${ID_PLACE}"?\\s*,\\s*)?"(\\w+)"\\s*:\\s*"$`);
 
 export const isObjectFormat = (format: ToolFormat): boolean => getNameKey(format) !== undefined;
 

@@ -38,6 +38,29 @@ const LFM2: ToolFormat = {
   markers: ['<|tool_call_start|>', '<|tool_call_end|>'],
 };
 
+/** Python calls in a list without marks, as the smaller models of Llama 3.2 and Llama 4 are prompted to write them. */
+const PYTHONIC: ToolFormat = {
+  ...LFM2,
+  begin: '[',
+  end: ']',
+  openings: ['<|python_start|>'],
+  closings: [')', ']', '<|python_end|>'],
+  markers: ['<|python_start|>', '<|python_end|>'],
+};
+
+/** Command R writes a list of objects in a fence. */
+const COMMAND_R: ToolFormat = {
+  begin: 'Action: ```json\n[',
+  before: '\n    {\n        "tool_name": "',
+  between: '",\n        "parameters": ',
+  after: '\n    }',
+  separator: ',',
+  end: '\n]```',
+  openings: ['Action:'],
+  closings: [']', '```'],
+  markers: [],
+};
+
 /** Functionary 3.2 writes the recipient of each part: the name of a function, or `all`. The prompt ends with the mark. */
 const FUNCTIONARY: ToolFormat = {
   begin: '',
@@ -77,4 +100,6 @@ export const UNSHOWN_FORMATS: readonly UnshownFormat[] = [
   { mark: 'functools[', format: createObjectList('functools') },
   { mark: '<|tool_call|>', format: createObjectList('<|tool_call|>') },
   { mark: '<|action_start|>', format: INTERNLM },
+  { mark: 'func_name1(params_name1', format: PYTHONIC },
+  { mark: "Write 'Action:' followed by", format: COMMAND_R },
 ];

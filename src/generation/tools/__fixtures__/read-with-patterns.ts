@@ -3,7 +3,7 @@ import { splitTags } from '../split-enclosure.ts';
 import { isObjectFormat, type ToolFormat } from '../tool-formats.ts';
 
 const B = '[ \\t\\n\\v\\f\\r]*';
-const MEMBER = `(?:"type"${B}:${B}"function"|"id"${B}:${B}"[\\w-]*")${B},${B}`;
+const MEMBER = `(?:"type"${B}:${B}"function"|"(?:id|tool_call_id)"${B}:${B}(?:"[\\w-]*"|[\\w-]*))${B},${B}`;
 const escape = (text: string): string => RegExp.escape(text);
 /** Matches a text with any number of blanks where it has some, and around its tags. */
 const loose = (text: string): string =>
