@@ -64,6 +64,11 @@ const ANSWERS: readonly (readonly [text: string, answer: Partial<Answer>])[] = [
     `${THOUGHT}${START} to=functions.get_weather<|channel|>commentary json<|message|>{"city": "Ulm"}`,
     { reasoning: 'I think <b>\nso', calls: [WEATHER] },
   ],
+  ['<|channel|>commentary to=get_weather <|constrain|>json<|message|>{"city": "Ulm"}<|call|>', { calls: [WEATHER] }],
+  [
+    '<|channel|>commentary<|constrain|>json to=functions.get_weather<|message|>{"city": "Ulm"}<|call|>',
+    { calls: [WEATHER] },
+  ],
   [`<|channel|>analysis to=functions.get_weather code<|message|>{"city": "Ulm"}<|call|>`, { calls: [WEATHER] }],
   [
     ` to=functions.stop<|channel|>commentary json<|message|><|call|>${START} to=functions.get_weather<|channel|>commentary<|message|>{"city": "Ulm"}`,

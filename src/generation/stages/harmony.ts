@@ -124,7 +124,7 @@ function parse(parser: HarmonyParser, isLast: boolean, emit: Emit): void {
 
 /** The recipient may stand before the channel or after it; the type of the content may have a token of its own. */
 const HEADER =
-  /^\s*(?:<\|start\|>assistant)?\s*(?:to=([\w.-]+)\s*)?(?:<\|channel\|>\s*(\w+)(?:\s+to=([\w.-]+))?)?\s*(?:<\|constrain\|>)?\s*\w*\s*<\|message\|>/;
+  /^\s*(?:<\|start\|>assistant)?\s*(?:to=([\w.-]+)\s*)?(?:<\|channel\|>\s*(\w+)(?:\s+to=([\w.-]+))?)?\s*(?:<\|constrain\|>)?\s*(?:\w*(?:\s+to=([\w.-]+))?)\s*<\|message\|>/;
 
 /** A longer text, or one with another start, is no header. */
 const HEADER_CHARS_MAX = 256;
@@ -132,9 +132,9 @@ const HEADER_CHARS_MAX = 256;
 function parseHeader(parser: HarmonyParser, text: string, isLast: boolean, emit: Emit): boolean {
   const match = HEADER.exec(text);
   if (match) {
-    const [header, before, channel = 'final', after] = match;
+    const [header, before, channel = 'final', after, last] = match;
     skip(parser, header.length);
-    startBody(parser, channel, before ?? after, emit);
+    startBody(parser, channel, before ?? after ?? last, emit);
     return true;
   }
   const trimmed = text.trimStart();
@@ -149,7 +149,7 @@ function parseHeader(parser: HarmonyParser, text: string, isLast: boolean, emit:
 }
 
 function startBody(parser: HarmonyParser, channel: string, recipient: string | undefined, emit: Emit): void {
-  const name = recipient?.startsWith('functions.') ? recipient.slice('functions.'.length) : undefined;
+  const name = recipient?.replace(/^functions\./, '');
   if (name === undefined || !parser.options.tools.some((tool) => tool.name === name)) {
     parser.mode = channel === 'analysis' ? 'thought' : 'text';
     return;

@@ -13,6 +13,7 @@ import {
   type MarkupToken,
   type PatternStep,
 } from './call-pattern.ts';
+import { END_TOKENS } from './end-tokens.ts';
 import { splitTags } from './split-enclosure.ts';
 import { getNameKey, ID_PLACE, type ToolFormat } from './tool-formats.ts';
 
@@ -80,52 +81,51 @@ export function createCallProgram(format: ToolFormat): CallProgram {
   const objects = (closings: readonly CallPattern[], head: (tail: number) => CallPattern): CallPattern => {
     const tail = tails.length;
     tails.push(-1);
-    const ends = createSequence(
-      BLANK,
-      ...closings.map((closing) => createOptional(createSequence(closing, BLANK))),
-      END,
-    );
     const continuation = createSequence(
       BLANK,
       createOptional(createSequence(createAlternatives(',', ';'), BLANK)),
       head(tail),
     );
-    tails[tail] = compiler.add(createAlternatives(ends, continuation));
+    tails[tail] = compiler.add(createAlternatives(createEnds(closings), continuation));
     return head(tail);
   };
-  const compileShapes = (opening: CallPattern, closings: readonly CallPattern[], head: (tail: number) => CallPattern) =>
-    compiler.add(
-      createSequence(
-        opening,
-        createAlternatives(objects(closings, head), createSequence('[', BLANK, objects([']', ...closings], head))),
-      ),
+  const createShapes = (
+    opening: CallPattern,
+    closings: readonly CallPattern[],
+    head: (tail: number) => CallPattern,
+  ): CallPattern =>
+    createSequence(
+      opening,
+      createAlternatives(objects(closings, head), createSequence('[', BLANK, objects([']', ...closings], head))),
     );
 
   /** Calls as other families write them: models know several formats, and forget which is theirs. */
-  const foreignEntries = (): number[] => [
-    ...FOREIGN_MARKS.map(([opening, ...closings]) =>
-      compileShapes(createSequence(opening, BLANK), closings, (tail) =>
-        createAlternatives(unmarkedObject(tail), createReversedObject('name', tail)),
-      ),
-    ),
+  const createForeign = ([opening, ...closings]: (typeof FOREIGN_MARKS)[number]): CallPattern =>
+    createShapes(createSequence(opening, BLANK, createOptional(FENCE)), ['```', ...closings], (tail) =>
+      opening === '[TOOL_CALLS]'
+        ? createAlternatives(unmarkedObject(tail), createReversedObject('name', tail))
+        : unmarkedObject(tail),
+    );
+  const foreign = [
+    ...FOREIGN_MARKS.map(createForeign),
     ...(isJson(format)
       ? [...FUNCTION_TAGS, BUILT_IN_CALL].map((parts) =>
-          compiler.add(compileSeparateParts({ ...format, ...parts }, tails, compiler.add)),
+          compileSeparateParts({ ...format, ...parts }, tails, compiler.add),
         )
       : []),
   ];
   const nameKey = getNameKey(format);
   const markedHead = createObjectHead(nameKey ?? 'name');
   const ownParts = nameKey === undefined ? compileSeparateParts(format, tails, compiler.add) : '';
-  const formatEntries =
+  const own =
     nameKey === undefined
       ? isDistinct(format)
-        ? [compiler.add(ownParts)]
-        : format.openings.map((opening) => compiler.add(createSequence(opening, BLANK, ownParts)))
+        ? [ownParts]
+        : format.openings.map((opening) => createSequence(opening, BLANK, ownParts))
       : format.openings.map((opening) =>
-          compileShapes(
-            createSequence(opening, BLANK, withFlexibleBlanks(getTextBeforeObject(format, opening))),
-            format.closings,
+          createShapes(
+            createOpeningPattern(opening, getTextBeforeObject(format, opening)),
+            [...format.closings, END_TOKEN],
             (tail) =>
               createAlternatives(
                 createSequence(markedHead, call('members', tail)),
@@ -133,22 +133,46 @@ export function createCallProgram(format: ToolFormat): CallProgram {
               ),
           ),
         );
+  const fenced = FOREIGN_MARKS.filter(
+    ([opening]) => FENCED_MARKS.includes(opening) && !format.openings.includes(opening),
+  );
+  const anywhere = [
+    ...own,
+    ...foreign,
+    // A format without any mark may follow words.
+    ...((format.begin + format.before).startsWith('{') ? [objects([END_TOKEN], unmarkedCall)] : []),
+    createSequence(
+      FENCE,
+      createAlternatives(
+        createShapes('', ['```'], unmarkedObject),
+        ...fenced.map(([opening, ...closings]) => createForeign([opening, ...closings, '```'])),
+      ),
+    ),
+  ];
+  const atLineStart = [
+    createShapes('', [END_TOKEN], unmarkedObject),
+    ...(nameKey === undefined && !isDistinct(format) ? [ownParts] : []),
+  ];
   return {
-    anywhere: [
-      ...formatEntries,
-      ...foreignEntries(),
-      // A format without any mark may follow words.
-      ...((format.begin + format.before).startsWith('{') ? [compiler.add(objects([], unmarkedCall))] : []),
-      compileShapes(createSequence('```', createOptional(LANGUAGE), BLANK), ['```'], unmarkedObject),
-    ],
-    atLineStart: [
-      compileShapes('', [], unmarkedObject),
-      ...(nameKey === undefined && !isDistinct(format) ? [compiler.add(ownParts)] : []),
-    ],
+    anywhere: anywhere.map((pattern) => compiler.add(pattern)),
+    atLineStart: atLineStart.map((pattern) => compiler.add(pattern)),
     steps: compiler.steps,
     tails,
   };
 }
+
+/** Matches the mark that opens a call and the text up to its object. A text with a mark of its own is enough. */
+function createOpeningPattern(opening: string, text: string): CallPattern {
+  const whole = createSequence(opening, BLANK, withFlexibleBlanks(text));
+  return /\w\s*<[^<>]+>/.test(text) ? createAlternatives(whole, withFlexibleBlanks(text)) : whole;
+}
+
+/** A token that ends the turn, which some servers pass on. */
+const END_TOKEN = createAlternatives(...END_TOKENS);
+
+/** Matches what may follow a call: marks that close it, each of which may be missing. */
+const createEnds = (closings: readonly CallPattern[]): CallPattern =>
+  createSequence(BLANK, ...closings.map((closing) => createOptional(createSequence(closing, BLANK))), END);
 
 /** Returns the text between the mark that opens a call and the object, or the list of objects. */
 function getTextBeforeObject({ begin, before }: ToolFormat, opening: string): string {
@@ -170,6 +194,7 @@ export const FOREIGN_MARKS: readonly (readonly [opening: string, ...closings: st
     'response',
     'json',
     'JSON',
+    'xml',
   ].map((name) => [`<${name}>`, `</${name}>`] as const),
   ['[TOOL_CALLS]'],
   ['<|tool_call|>', '<|/tool_call|>'],
@@ -178,6 +203,9 @@ export const FOREIGN_MARKS: readonly (readonly [opening: string, ...closings: st
 ];
 
 type CallParts = Pick<ToolFormat, 'begin' | 'before' | 'between' | 'after' | 'separator' | 'closings' | 'arguments'>;
+
+/** Marks that models also write inside of a fence. */
+export const FENCED_MARKS: readonly string[] = ['<tool_call>', '<function_call>', '<response>', '<xml>'];
 
 /** Marks before and after the name of a function, with JSON after them. */
 export const FUNCTION_TAGS: readonly CallParts[] = (
@@ -207,7 +235,8 @@ const BUILT_IN_CALL: CallParts = {
 };
 
 /** Language names that models write on the fence of a call. */
-const LANGUAGE = createAlternatives('json', 'JSON', 'tool_call');
+const LANGUAGE = createAlternatives('json', 'JSON', 'xml', 'tool_call');
+const FENCE = createSequence('```', createOptional(LANGUAGE), BLANK);
 
 const call = (body: CallStart['body'], tail: number): CallPattern =>
   createMatch({ type: 'call', body, isObject: true, tail });
@@ -239,8 +268,7 @@ function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern
     name,
     createAlternatives(createSequence(withFlexibleBlanks(between), start), ...object),
   );
-  const closings = format.closings.map((closing) => createOptional(createSequence(withFlexibleBlanks(closing), BLANK)));
-  const ends = createSequence(BLANK, ...closings, END);
+  const ends = createEnds([...format.closings.map(withFlexibleBlanks), END_TOKEN]);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
   tails[tail] = add(createAlternatives(ends, next));
   const first = createSequence(withFlexibleBlanks(begin), withFlexibleBlanks(before), afterHead);
@@ -248,8 +276,12 @@ function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern
   const starts = listArgumentStarts(format);
   const certainHead =
     starts.length === 0 ? afterHead : createSequence(name, withFlexibleBlanks(between), followedBy(starts, start));
+  const shortened = begin === '' ? undefined : SECOND_MARK.exec(before)?.[1];
   return createAlternatives(
     first,
+    ...(shortened === undefined
+      ? []
+      : [createSequence(withFlexibleBlanks(begin), withFlexibleBlanks(shortened), afterHead)]),
     ...listLastMarks(before).map((mark) =>
       createSequence(withFlexibleBlanks(mark), mark === before ? afterHead : certainHead),
     ),
@@ -280,6 +312,9 @@ function listLastMarks(before: string): string[] {
   return rest === undefined ? [before] : [before, rest];
 }
 
+/** Text before a name from after its first mark, if it has another one: models leave the first out after `begin`. */
+const SECOND_MARK = /^\s*<[^<>]*>(\s*\w+\s*<[^<>]*>\s*)$/;
+
 /** Text that models may leave out: an id with the sign or mark before it, and the namespace of a tool's name. */
 const OPTIONAL_PART = new RegExp(`((?:\\[[A-Z_]+\\]|:)${ID_PLACE}|\\bfunctions\\.$)`);
 
@@ -295,8 +330,18 @@ const withFlexibleBlanks = (text: string): CallPattern =>
     }),
   );
 
-/** Matches a word; an id where it has the place of one. Models write the blanks in DeepSeek's marks in several ways. */
+/** Marks that models write in two ways. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  '<|tool_calls_section_begin|>': '<|tool_call_section_begin|>',
+  '<|tool_calls_section_end|>': '<|tool_call_section_end|>',
+  '<｜tool▁calls▁begin｜>': '<｜tool▁calls｜>',
+};
+
 const toWordPattern = (word: string): CallPattern =>
+  createAlternatives(...[word, SPELLINGS[word] ?? []].flat().map(toSpelledPattern));
+
+/** Matches a word; an id where it has the place of one. Models write the blanks in DeepSeek's marks in several ways. */
+const toSpelledPattern = (word: string): CallPattern =>
   createSequence(
     ...word
       .split(new RegExp(`(${ID_PLACE}|▁)`))

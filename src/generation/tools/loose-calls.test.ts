@@ -55,6 +55,14 @@ const KIMI: ToolFormat = {
 const MISTRAL: ToolFormat = { ...TOOL_FORMATS['mistral-args'], between: `[CALL_ID]${ID_PLACE}[ARGS]` };
 const getUnshown = (text: string): ToolFormat =>
   UNSHOWN_FORMATS.find(({ mark }) => mark.includes(text))?.format ?? CODER;
+const GIGACHAT: ToolFormat = {
+  ...TOOL_FORMATS.hermes,
+  before: '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "',
+  after: '}',
+  openings: ['<|message_sep|>'],
+  closings: [],
+};
+const KIMI_K2: ToolFormat = { ...KIMI, begin: '<|tool_calls_section_begin|>', end: '<|tool_calls_section_end|>' };
 const LFM2 = getUnshown('<|tool_list_start|>');
 const PYTHONIC = getUnshown('func_name1');
 const COHERE: ToolFormat = {
@@ -106,6 +114,28 @@ describe('calls that differ from their format', () => {
     ],
     ['a call of a tool that is built in', TOOL_FORMATS.llama3, '<|python_tag|>add.call(a=1)'],
     ['marks of a newer model', TOOL_FORMATS.mistral, '[TOOL_CALLS]add[ARGS]{"a": 1}'],
+    [
+      'a fence in a tag',
+      TOOL_FORMATS.hermes,
+      '<tool_call>\n```json\n{"name": "add", "arguments": {"a": 1}}\n```\n</tool_call>',
+    ],
+    ['a tag in a fence', TOOL_FORMATS.json, '```xml\n<xml>\n{"name": "add", "arguments": {"a": 1}}\n</xml>\n```'],
+    ['a missing mark before words', GIGACHAT, 'function call<|role_sep|>\n{"name": "add", "arguments": {"a": 1}}'],
+    [
+      'another spelling of a mark',
+      KIMI_K2,
+      '<|tool_call_section_begin|><|call_begin|>functions.add:0<|argument_begin|>{"a": 1}',
+    ],
+    [
+      'a missing mark after the first',
+      TOOL_FORMATS.deepseek,
+      '<｜tool▁calls▁begin｜>function<｜tool▁sep｜>add\n```json\n{"a": 1}\n```',
+    ],
+    [
+      'a token that ends the turn',
+      TOOL_FORMATS.hermes,
+      '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call><|im_end|>\n',
+    ],
     ['arguments first', TOOL_FORMATS.hermes, '<tool_call>{"arguments": {"a": 1}, "name": "add"}</tool_call>'],
     ['arguments first, in a list', TOOL_FORMATS.mistral, '[TOOL_CALLS] [{"arguments": {"a": 1}, "name": "add"}]'],
   ] as const)

@@ -1,4 +1,5 @@
-import { FOREIGN_MARKS, FUNCTION_TAGS } from '../call-program.ts';
+import { FENCED_MARKS, FOREIGN_MARKS, FUNCTION_TAGS } from '../call-program.ts';
+import { END_TOKENS } from '../end-tokens.ts';
 import { splitTags } from '../split-enclosure.ts';
 import { isObjectFormat, type ToolFormat } from '../tool-formats.ts';
 
@@ -10,6 +11,8 @@ const loose = (text: string): string =>
   splitTags(text)
     .map((word) => escape(word) + B)
     .join('');
+/** Stands for any token that ends a turn. */
+const END_TOKEN = '';
 const sticky = (source: string): RegExp => new RegExp(source, 'y');
 
 interface Shape {
@@ -141,8 +144,10 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const name = `(?<name>${names.map(escape).join('|')})`;
   const object = `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${name}"`;
   const guessed = `${object}${B}(?:(?<value>,${B}"(?:arguments|parameters)"${B}:)|(?<closed>\\}))`;
+  const fence = `\`\`\`(?:json|JSON|xml|tool_call)?${B}`;
   const separator = `${B}(?:[,;]${B})?`;
-  const ends = (closings: readonly string[]): string => B + closings.map((closing) => `(?:${escape(closing)}${B})?`).join('');
+  const optional = (texts: readonly string[]): string => `(?:(?:${texts.map(escape).join('|')})${B})?`;
+  const ends = (closings: readonly string[]): string => B + closings.map((closing) => optional(closing === END_TOKEN ? END_TOKENS : [closing])).join('');
   const pair = (opening: string, call: string, closings: readonly string[], needsLineStart = false): Shape[] =>
     [false, true].map((isList) => ({
       head: sticky(opening + (isList ? `\\[${B}` : '') + call),
@@ -163,12 +168,15 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const withArguments = `${object}${B}(?<value>,${B}"(?:arguments|parameters)"${B}:)`;
   return [
     ...(isObjectFormat(format)
-      ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, format.closings))
-      : [createParts(format)]),
-    ...FOREIGN_MARKS.flatMap(([opening, ...closings]) => pair(escape(opening) + B, guessed, closings)),
-    ...FUNCTION_TAGS.map(createParts),
-    ...((format.begin + format.before).startsWith('{') ? pair('', withArguments, []).slice(0, 1) : []),
-    ...pair(`\`\`\`(?:json|JSON|tool_call)?${B}`, guessed, ['```']),
-    ...pair('', guessed, [], true),
+      ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, [...format.closings, END_TOKEN]))
+      : [createParts({ ...format, closings: [...format.closings, END_TOKEN] })]),
+    ...FOREIGN_MARKS.flatMap(([opening, ...closings]) => [
+      ...pair(`${escape(opening)}${B}(?:${fence})?`, guessed, ['```', ...closings]),
+      ...(format.openings.includes(opening) || !FENCED_MARKS.includes(opening) ? [] : pair(`${fence}${escape(opening)}${B}(?:${fence})?`, guessed, ['```', ...closings, '```'])),
+    ]),
+    ...FUNCTION_TAGS.map((parts) => createParts({ ...parts, closings: [...parts.closings, END_TOKEN] })),
+    ...((format.begin + format.before).startsWith('{') ? pair('', withArguments, [END_TOKEN]).slice(0, 1) : []),
+    ...pair(fence, guessed, ['```']),
+    ...pair('', guessed, [END_TOKEN], true),
   ];
 }
