@@ -196,6 +196,15 @@ describe('tools in a prompt', () => {
     assert.equal(segments.map(({ text }) => text).join(''), 'd:<tool_call>');
   });
 
+  it('get empty descriptions and open types of parameters only where the template fails without them', () => {
+    const chatTemplate = `{% for tool in tools %}{{ tool.function.name }} {% for p in tool.function.parameters.properties.values() %}{{ 'd:' + p.description }}{% if p.type == 'object' %}{{ '+' + p.additionalProperties | tojson }}{% endif %}{% endfor %}{% endfor %}<tool_call>`;
+    const properties = { a: { type: 'string' }, b: { type: 'object', description: 'b' } };
+    const segments = createPromptRenderer()({ ...MODEL, chatTemplate }).render([createMessage('user', 'Hi')], {
+      tools: [{ ...WEATHER, parameters: { type: 'object', properties } }],
+    });
+    assert.equal(segments.map(({ text }) => text).join(''), 'get_weather d:d:b+{}<tool_call>');
+  });
+
   it("are described in Parley's text with the model's own format when the template writes calls but no tools", () => {
     const chatTemplate = `{% for m in messages %}<|im_start|>{{ m.role }}
 {{ m.content }}{% for call in m.tool_calls or [] %}<call>{{ call.function.name }}<args>{{ call.function.arguments | tojson }}</call>{% endfor %}<|im_end|>

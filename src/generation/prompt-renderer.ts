@@ -242,7 +242,7 @@ function renderTools(
   try {
     return renderTemplate(ready, turns, tools.map(toTemplateTool), style);
   } catch (error) {
-    if (tools.every(({ description }) => description !== '')) throw error;
+    if (tools.length === 0) throw error;
     try {
       return renderTemplate(ready, turns, tools.map(toDescribedTool), style);
     } catch {

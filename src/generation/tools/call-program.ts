@@ -140,7 +140,7 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     ...own,
     ...foreign,
     // A format without any mark may follow words.
-    ...((format.begin + format.before).startsWith('{') ? [objects([END_TOKEN], unmarkedCall)] : []),
+    ...(/^\[?\{/.test(format.begin + format.before) ? [createShapes('', [END_TOKEN], unmarkedCall)] : []),
     createSequence(
       FENCE,
       createAlternatives(

@@ -109,7 +109,7 @@ describe('calls that differ from their format', () => {
     ['a number as the id', COHERE, '<|START_ACTION|>[{"tool_call_id": 0, "tool_name": "add", "parameters": {"a": 1}}]'],
     [
       'a list in a fence',
-      getUnshown('Action:'),
+      getUnshown('list of actions'),
       'Action: ```json\n[{"tool_name": "add", "parameters": {"a": 1}}]\n```',
     ],
     ['a call of a tool that is built in', TOOL_FORMATS.llama3, '<|python_tag|>add.call(a=1)'],
@@ -135,6 +135,11 @@ describe('calls that differ from their format', () => {
       'a token that ends the turn',
       TOOL_FORMATS.hermes,
       '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call><|im_end|>\n',
+    ],
+    [
+      'a list after words',
+      { ...TOOL_FORMATS.json, begin: '[', end: ']' },
+      '[{"name": "add", "arguments": {"a": 1}}]<|eot|>',
     ],
     ['arguments first', TOOL_FORMATS.hermes, '<tool_call>{"arguments": {"a": 1}, "name": "add"}</tool_call>'],
     ['arguments first, in a list', TOOL_FORMATS.mistral, '[TOOL_CALLS] [{"arguments": {"a": 1}, "name": "add"}]'],

@@ -1,4 +1,5 @@
 import { getMessageText, type Message, type Tool } from '../../core/message.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import { formatCalls } from './format-calls.ts';
 import { TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
 
@@ -21,11 +22,28 @@ export const toTemplateTool = ({ name, description, parameters }: Tool): Templat
   },
 });
 
-/** Converts a tool for templates that need a description. */
+/** Converts a tool for templates that need descriptions of it and of its parameters, and complete types. */
 export function toDescribedTool(tool: Tool): TemplateTool {
   const { type, function: described } = toTemplateTool(tool);
-  return { type, function: { description: '', ...described } };
+  const { properties, ...schema } = described.parameters as { readonly properties?: unknown };
+  const parameters = isRecord(properties)
+    ? { ...schema, properties: Object.fromEntries(Object.entries(properties).map(describeProperty)) }
+    : described.parameters;
+  return { type, function: { description: '', ...described, parameters } };
 }
+
+/** Adds what JSON Schema lets a schema leave out, with its meaning. */
+const describeProperty = ([name, schema]: readonly [string, unknown]): [string, unknown] => [
+  name,
+  isRecord(schema)
+    ? {
+        description: '',
+        ...(schema['type'] === 'array' ? { items: {} } : {}),
+        ...(schema['type'] === 'object' ? { additionalProperties: {} } : {}),
+        ...schema,
+      }
+    : schema,
+];
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 

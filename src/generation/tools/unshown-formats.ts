@@ -20,7 +20,7 @@ const createObjectList = (mark: string): ToolFormat => ({
   separator: ', ',
   end: ']',
   openings: [mark],
-  closings: [],
+  closings: ['<|/tool_call|>'],
   markers: [mark],
 });
 
@@ -43,7 +43,7 @@ const PYTHONIC: ToolFormat = {
   ...LFM2,
   begin: '[',
   end: ']',
-  openings: ['<|python_start|>'],
+  openings: ['<|python_start|>', '<|python_tag|>'],
   closings: [')', ']', '<|python_end|>'],
   markers: ['<|python_start|>', '<|python_end|>'],
 };
@@ -101,5 +101,5 @@ export const UNSHOWN_FORMATS: readonly UnshownFormat[] = [
   { mark: '<|tool_call|>', format: createObjectList('<|tool_call|>') },
   { mark: '<|action_start|>', format: INTERNLM },
   { mark: 'func_name1(params_name1', format: PYTHONIC },
-  { mark: "Write 'Action:' followed by", format: COMMAND_R },
+  { mark: 'a json-formatted list of actions', format: COMMAND_R },
 ];

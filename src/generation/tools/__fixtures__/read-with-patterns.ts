@@ -175,7 +175,7 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
       ...(format.openings.includes(opening) || !FENCED_MARKS.includes(opening) ? [] : pair(`${fence}${escape(opening)}${B}(?:${fence})?`, guessed, ['```', ...closings, '```'])),
     ]),
     ...FUNCTION_TAGS.map((parts) => createParts({ ...parts, closings: [...parts.closings, END_TOKEN] })),
-    ...((format.begin + format.before).startsWith('{') ? pair('', withArguments, [END_TOKEN]).slice(0, 1) : []),
+    ...(/^\[?\{/.test(format.begin + format.before) ? pair('', withArguments, [END_TOKEN]) : []),
     ...pair(fence, guessed, ['```']),
     ...pair('', guessed, [END_TOKEN], true),
   ];
