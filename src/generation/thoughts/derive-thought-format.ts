@@ -25,7 +25,18 @@ export function deriveThoughtFormat(options: DeriveThoughtsOptions): ThoughtForm
     deriveFromPrompts(turns, options.source) ??
     deriveFromText(turns, options.source) ??
     USUAL_THOUGHTS;
-  return addAnswerMarks(found, turns);
+  return addCutMarks(addAnswerMarks(found, turns), options.source);
+}
+
+/** Marks around answers that some templates only cut off: Hunyuan's. */
+const CUT_MARKS = ['<answer>', '</answer>'] as const;
+
+/** Adds the marks around answers that a template removes from earlier ones, and so never writes. */
+function addCutMarks(format: ThoughtFormat, source: string): ThoughtFormat {
+  const [open, answerClose] = CUT_MARKS;
+  const isCut =
+    format.isShown && format.answerOpenings.length === 0 && CUT_MARKS.every((mark) => source.includes(mark));
+  return isCut ? { ...format, answerOpenings: [open], answerClose } : format;
 }
 
 /** Shorter marks could be taken for the start of an answer. */

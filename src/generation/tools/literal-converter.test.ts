@@ -14,6 +14,6 @@ test('converts complete Python literals', () => {
 });
 
 test('leaves other text alone, also the start of a literal', () => {
-  for (const text of ['{', '[', '(', '[1', "{'a': 1", "['a", '[1] x', 'none', '7', ''])
+  for (const text of ['(a b)', '[a b]', '{', '[', '(', '[1', "{'a': 1", "['a", '[1] x', 'none', '7', ''])
     assert.equal(convertLiteral(text), undefined, text);
 });

@@ -68,7 +68,7 @@ export function createLiteralConverter({
   const endWord = (): void => {
     token = 'none';
     if (isKey()) return writeKey(text);
-    startValue(toJsonWord(text));
+    startValue(toJsonWord(text.trimEnd()));
     endValue();
   };
   const startString = (mark: string): void => {
@@ -182,7 +182,9 @@ export function createLiteralConverter({
         return true;
       }
       if (token === 'word') {
-        if (isWordCharacter(character) && text.length < WORD_CHARACTERS_MAX) {
+        // A text without quotes may have several words.
+        const continues = isWordCharacter(character) || (character === ' ' && kind === 'arguments' && !isKey());
+        if (continues && text.length < WORD_CHARACTERS_MAX) {
           text += character;
           return true;
         }

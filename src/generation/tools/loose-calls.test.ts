@@ -172,6 +172,23 @@ describe('calls that differ from their format', () => {
   });
 });
 
+describe('texts without quotes among literals', () => {
+  const format: ToolFormat = {
+    ...CODER,
+    before: '<|tool_call>call:',
+    between: '{',
+    after: '}<tool_call|>',
+    arguments: { type: 'literals', beforeKey: '', separator: ',', assign: ':', quote: '<|"|>' },
+    openings: ['<|tool_call>'],
+    closings: ['}', '<tool_call|>'],
+  };
+  it('may have several words', () =>
+    assert.deepEqual(read('<|tool_call>call:add{note:New York , a: 3 ,b: true}<tool_call|>', format), {
+      content: '',
+      calls: [['add', { note: 'New York', a: 3, b: true }]],
+    }));
+});
+
 describe('tagged values of several types', () => {
   for (const [key, text, value] of [
     ['note', '12', '12'],

@@ -174,6 +174,14 @@ export const THOUGHT_TEMPLATES: Readonly<Record<string, ThoughtTemplate>> = {
     ends: ['none', 'none'],
     answer: { answerOpenings: ['<response>'], answerClose: '</response>' },
   },
+  'marks around answers that are only cut off earlier ones': {
+    source: createTemplate({
+      answer: "{{ message.content.split('</think>')[-1].split('<answer>')[-1].split('</answer>')[0] }}",
+    }),
+    marks: THINK,
+    ends: ['none', 'none'],
+    answer: { answerOpenings: ['<answer>'], answerClose: '</answer>' },
+  },
   'a system message that explains phrases': {
     source: createTemplate({
       head: "{% if thinking %}Write your thoughts after 'Here is my thought process:' and your response after 'Here is my response:'.{% endif %}",
