@@ -262,11 +262,14 @@ function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern
   const tail = tails.push(-1) - 1;
   const start: CallMatch = { type: 'match', match: { type: 'call', body: 'value', isObject: false, tail, format } };
   const name = createSequence(NAME, BLANK);
+  // A tag of words may stand in any text: it starts a call only before an object, or its end.
+  const certainStart =
+    isJson(format) && /^\s*<\w[^<>]*$/.test(before) ? followedBy(['{', ...splitTags(after).slice(0, 1)], start) : start;
   // Some models leave out the marks between the name and an object.
   const object = isJson(format) && !between.includes('"') ? [followedBy(['{'], start)] : [];
   const afterHead = createSequence(
     name,
-    createAlternatives(createSequence(withFlexibleBlanks(between), start), ...object),
+    createAlternatives(createSequence(withFlexibleBlanks(between), certainStart), ...object),
   );
   const ends = createEnds([...format.closings.map(withFlexibleBlanks), END_TOKEN]);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);

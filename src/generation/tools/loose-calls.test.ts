@@ -55,6 +55,13 @@ const KIMI: ToolFormat = {
 const MISTRAL: ToolFormat = { ...TOOL_FORMATS['mistral-args'], between: `[CALL_ID]${ID_PLACE}[ARGS]` };
 const getUnshown = (text: string): ToolFormat =>
   UNSHOWN_FORMATS.find(({ mark }) => mark.includes(text))?.format ?? CODER;
+const FUNCTION_TAG: ToolFormat = {
+  ...TOOL_FORMATS['mistral-args'],
+  before: '<function=',
+  between: '>',
+  after: '</function>',
+  closings: ['</function>'],
+};
 const GIGACHAT: ToolFormat = {
   ...TOOL_FORMATS.hermes,
   before: '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "',
@@ -164,6 +171,13 @@ describe('calls that differ from their format', () => {
     for (const text of ['Write [add(a=1)].', 'See [add] and [stop()', '[add[0]]', '[other(a=1)]'])
       assert.deepEqual(read(text, PYTHONIC), { content: text, calls: [] });
     assert.deepEqual(read('Now:\n[add(a=1), stop()]', PYTHONIC), { content: 'Now:', calls: [ADD, ['stop', {}]] });
+  });
+
+  it('are text where a tag with the name of a tool stands in a text', () => {
+    for (const text of ['Use <function=add> here.', 'Use <function=add>', '<function name="add"> is XML'])
+      for (const format of [TOOL_FORMATS.hermes, { ...FUNCTION_TAG, openings: ['<function='] }])
+        assert.deepEqual(read(text, format), { content: text, calls: [] });
+    assert.deepEqual(read('<function=stop></function>', FUNCTION_TAG).calls, [['stop', {}]]);
   });
 
   it('are text where only the mark of a call stands', () => {

@@ -158,7 +158,7 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
     }));
   const createParts = ({ begin, before, between, closings }: Pick<ToolFormat, 'begin' | 'before' | 'between' | 'closings'>): Shape => ({
     head: sticky(
-      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}(?:${loose(between)}|(?=\\{))(?<value>)`,
+      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}(?:${loose(between)}|(?=\\{))(?<value>)${before.startsWith('<function') ? '(?=\\{|</function>)' : ''}`,
     ),
     next: undefined,
     end: sticky(ends(closings)),
