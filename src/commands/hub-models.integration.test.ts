@@ -161,7 +161,7 @@ test('add takes weights of the catalogue', async (t) => {
 test('search finds weights of the catalogue and repositories of the hub', async (t) => {
   const { run } = await createScenario(t);
   const { output, errors } = await run('search', 'small');
-  assert.match(output, /^mistral-small-3\.2-24b +14 GB +no +Apache-2\.0$/m);
+  assert.match(output, /^mistral-small-3\.2-24b +14 GB +yes +Apache-2\.0$/m);
   assert.match(output, /^maker\/Small-GGUF +7000 +apache-2\.0$/m);
   assert.doesNotMatch(output, /Large/);
   assert.match(errors, /parley models pull NAME/);
