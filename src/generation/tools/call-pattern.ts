@@ -8,6 +8,8 @@ export type CallPattern =
   | { readonly type: 'blank' }
   /** A declared tool name. */
   | { readonly type: 'name' }
+  /** A character that cannot continue a name. */
+  | { readonly type: 'name-end' }
   /** Characters of an id, possibly none. */
   | { readonly type: 'id' }
   /** A JSON object, which becomes the arguments. */
@@ -40,6 +42,7 @@ export type MarkupToken =
 
 export const BLANK: CallPattern = { type: 'blank' };
 export const NAME: CallPattern = { type: 'name' };
+export const NAME_END: CallPattern = { type: 'name-end' };
 export const ID: CallPattern = { type: 'id' };
 export const OBJECT: CallPattern = { type: 'object' };
 export const createSequence = (...parts: readonly CallPattern[]): CallPattern => ({ type: 'sequence', parts });
@@ -91,6 +94,8 @@ export function createPatternCompiler(): PatternCompiler {
         return addLoop((back) => addStep({ type: 'class', has: isBlank, next: back }), next);
       case 'id':
         return addLoop((back) => addStep({ type: 'class', has: isIdCharacter, next: back }), next);
+      case 'name-end':
+        return addStep({ type: 'class', has: (code) => !isIdCharacter(code), next });
       case 'name':
       case 'object':
         return addStep({ type: pattern.type, next });

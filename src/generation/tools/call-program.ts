@@ -6,6 +6,7 @@ import {
   OBJECT,
   createMatch,
   NAME,
+  NAME_END,
   createOptional,
   createRepetition,
   createSequence,
@@ -262,14 +263,16 @@ function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern
   const tail = tails.push(-1) - 1;
   const start: CallMatch = { type: 'match', match: { type: 'call', body: 'value', isObject: false, tail, format } };
   const name = createSequence(NAME, BLANK);
-  // A tag of words may stand in any text: it starts a call only before an object, or its end.
-  const certainStart =
-    isJson(format) && /^\s*<\w[^<>]*$/.test(before) ? followedBy(['{', ...splitTags(after).slice(0, 1)], start) : start;
   // Some models leave out the marks between the name and an object.
   const object = isJson(format) && !between.includes('"') ? [followedBy(['{'], start)] : [];
   const afterHead = createSequence(
     name,
-    createAlternatives(createSequence(withFlexibleBlanks(between), certainStart), ...object),
+    createAlternatives(
+      ...(isJson(format) && between.trim() === ''
+        ? []
+        : [createSequence(withFlexibleBlanks(between), createStart(format, start))]),
+      ...object,
+    ),
   );
   const ends = createEnds([...format.closings.map(withFlexibleBlanks), END_TOKEN]);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
@@ -291,7 +294,16 @@ function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern
   );
 }
 
-const isJson = ({ arguments: syntax }: ToolFormat): boolean => !syntax || syntax.type === 'json';
+const isJson = ({ arguments: syntax }: Pick<ToolFormat, 'arguments'>): boolean => !syntax || syntax.type === 'json';
+
+/** Recognizes a call after what stands between its name and its arguments, where these are certain. */
+function createStart({ before, between, after, ...format }: ToolFormat, start: CallMatch): CallPattern {
+  // The name of a tool may start with that of another one.
+  if (between.trim() === '') return createSequence(NAME_END, createMatch({ ...start.match, readAgain: 1 }));
+  // A tag of words may stand in any text: it starts a call only before an object, or its end.
+  const isOrdinaryTag = isJson(format) && /^\s*<\w[^<>]*$/.test(before);
+  return isOrdinaryTag ? followedBy(['{', ...splitTags(after).slice(0, 1)], start) : start;
+}
 
 /** Recognizes a call where one of the texts follows, which is read again. */
 const followedBy = (texts: readonly string[], { match }: CallMatch): CallPattern =>

@@ -16,6 +16,7 @@ const TOOLS = [
       },
     },
   },
+  { name: 'add_more', parameters: { type: 'object', properties: { a: { type: 'integer' } } } },
   { name: 'stop', parameters: { type: 'object', properties: {} } },
 ];
 const VALUE = { beforeValue: '>', afterValue: '</parameter>' };
@@ -152,6 +153,20 @@ describe('calls that differ from their format', () => {
     ['arguments first, in a list', TOOL_FORMATS.mistral, '[TOOL_CALLS] [{"arguments": {"a": 1}, "name": "add"}]'],
   ] as const)
     it(`are parsed: ${what}`, () => assert.deepEqual(read(text, format), { content: '', calls: [ADD] }));
+
+  it('have the name of a tool that starts with the name of another one', () => {
+    const functionary = { ...getUnshown('>>>all'), openings: [] };
+    for (const [format, text] of [
+      [GLM, '<tool_call>add_more<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>'],
+      [GLM, '<tool_call>add_more\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>'],
+      [functionary, '>>>add_more\n{"a": 1}'],
+      [CODER, '<tool_call><function=add_more><parameter=a>1</parameter></function></tool_call>'],
+      [MISTRAL, '[TOOL_CALLS]add_more{"a": 1}'],
+    ] as const)
+      assert.deepEqual(read(text, format), { content: '', calls: [['add_more', { a: 1 }]] }, text);
+    for (const text of ['>>>add(1)', '>>>add\n1'])
+      assert.deepEqual(read(text, functionary), { content: text, calls: [] });
+  });
 
   it('are parsed one after the other', () => {
     assert.deepEqual(read('[TOOL_CALLS]add{"a": 1}[TOOL_CALLS]stop{}', MISTRAL).calls, [ADD, ['stop', {}]]);
