@@ -31,8 +31,11 @@ export function deriveThoughtFormat(options: DeriveThoughtsOptions): ThoughtForm
 /** Marks around answers that some templates only cut off: Hunyuan's. */
 const CUT_MARKS = ['<answer>', '</answer>'] as const;
 
-/** Adds the marks around answers that a template removes from earlier ones, and so never writes. */
+/** Adds marks around answers that a template never writes, because it removes them from earlier ones or leaves them out. */
 function addCutMarks(format: ThoughtFormat, source: string): ThoughtFormat {
+  // A mark that says that the answer begins has one that says that it ends.
+  if (format.answerClose === '' && format.close.startsWith('[BEGIN '))
+    return { ...format, answerClose: format.close.replace('BEGIN', 'END') };
   const [open, answerClose] = CUT_MARKS;
   const isCut =
     format.isShown && format.answerOpenings.length === 0 && CUT_MARKS.every((mark) => source.includes(mark));

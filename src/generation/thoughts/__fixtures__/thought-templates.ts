@@ -150,6 +150,7 @@ export const THOUGHT_TEMPLATES: Readonly<Record<string, ThoughtTemplate>> = {
     }),
     marks: ['Here are my reasoning steps:', '[BEGIN FINAL RESPONSE]'],
     ends: ['opened', 'opened'],
+    answer: { answerClose: '[END FINAL RESPONSE]' },
   },
   'a switch that closes what the prompt opens, and no earlier thoughts': {
     source: createTemplate({ prompt: '<think>\n{% if not enable_thinking %}</think>{% endif %}' }),
