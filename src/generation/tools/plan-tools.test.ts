@@ -214,4 +214,23 @@ describe('planTools', () => {
       [2, undefined],
     );
   });
+
+  it('does not constrain names of which one is the start of another where nothing ends a name', () => {
+    const format = { ...TOOL_FORMATS.hermes, before: '<tool_call>', between: '', after: '\n</tool_call>' };
+    const tools = ['get', 'get_weather'].map((name) => ({ name, description: '', parameters: undefined, field: '' }));
+    const getPhases = (names: readonly string[]): readonly unknown[] =>
+      planTools({
+        toolUse: {
+          tools: tools.filter(({ name }) => names.includes(name)),
+          choice: 'auto',
+          isParallel: true,
+          streamsComplexArguments: true,
+        },
+        outputFormat: undefined,
+        format,
+        specialTokens: [],
+      }).phases;
+    assert.deepEqual(getPhases(['get', 'get_weather']), []);
+    assert.notDeepEqual(getPhases(['get']), []);
+  });
 });

@@ -85,6 +85,7 @@ function createPhases(
     return [{ kind: 'call', grammar: tool ? createArgumentsGrammar(tool, format) : NO_ARGUMENTS }];
   }
   const markup = getCallMarkup(format);
+  if (hasAmbiguousNames(tools, markup)) return [];
   const phaseAfterCalls = FIRST_CALL_PHASE + tools.length;
   const calls = (next?: number): GenerationPhase[] =>
     tools.map((tool) => createCallPhase(tool, format, isParallel ? next : undefined));
@@ -101,6 +102,13 @@ function createPhases(
     : [createFreePhase(tools, markup, phaseAfterCalls + 1), ...createNamePhases(tools, markup)];
   return [first, ...calls(phaseAfterCalls), ...laterPhases];
 }
+
+/**
+ * Whether nothing shows where a name ends of which another name is the start: a grammar would decide for the shorter one as
+ * soon as it is complete. The answer is then not constrained; its parser decides.
+ */
+const hasAmbiguousNames = (tools: readonly Tool[], { nameEnd }: CallMarkup): boolean =>
+  nameEnd === '' && tools.some(({ name }) => tools.some((other) => other.name !== name && other.name.startsWith(name)));
 
 /** A free phase until a call starts, with a mark (phases from `firstNamePhase` on) or without. */
 const createFreePhase = (
