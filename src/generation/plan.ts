@@ -17,9 +17,8 @@ import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
 import { canKeepThoughts, canThink, clampBudget, planThinking } from './thinking.ts';
-import { getEndText } from './thoughts/thought-format.ts';
+import { getEndText, USUAL_THOUGHTS } from './thoughts/thought-format.ts';
 import { TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
-import { USUAL_THOUGHTS } from './thoughts/thought-format.ts';
 import { planTools, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
 

@@ -96,14 +96,14 @@ function createRenderer(model: LoadedModel): PromptRenderer {
 function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
   const template = withToolVariables(createChatTemplate({ ...model, source }), source);
   const supports = new Map<ToolFormatName | undefined, ToolSupport>();
-  const renderText = (variables: Readonly<Record<string, unknown>>): string =>
+  const renderVariables = (variables: Readonly<Record<string, unknown>>): string =>
     template
       .render(variables)
       .map(({ text }) => text)
       .join('');
-  const getThinkingVariables = once(() => findThinkingVariables(renderText));
+  const getThinkingVariables = once(() => findThinkingVariables(renderVariables));
   const getThoughtFormat = once(() =>
-    deriveThoughtFormat({ source, render: renderText, on: getThinkingVariables()({}), off: THINKING_OFF }),
+    deriveThoughtFormat({ source, render: renderVariables, on: getThinkingVariables()({}), off: THINKING_OFF }),
   );
   return {
     template,
@@ -114,7 +114,7 @@ function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
     getToolSupport(familyFormat) {
       const support =
         supports.get(familyFormat) ??
-        findToolSupport({ ...model, source, render: renderText, familyFormat, thoughts: getThoughtFormat() });
+        findToolSupport({ ...model, source, render: renderVariables, familyFormat, thoughts: getThoughtFormat() });
       supports.set(familyFormat, support);
       return support;
     },
@@ -173,16 +173,31 @@ function renderTurns(
   tools: readonly Tool[],
   style: PromptStyle,
 ): PromptSegment[] {
+  return renderOr(
+    () => renderCalls(ready, turns, tools, style),
+    () => {
+      const other = moveLateSystemToUser(turns);
+      return other && renderCalls(ready, other, tools, style);
+    },
+  );
+}
+
+/**
+ * Renders with the first function or, when the template fails, with the second, which returns undefined where it has
+ * nothing else to try. Throws the first error when both fail: it names the problem of the conversation as it was sent.
+ */
+function renderOr(render: () => PromptSegment[], renderOther: () => PromptSegment[] | undefined): PromptSegment[] {
   try {
-    return renderCalls(ready, turns, tools, style);
+    return render();
   } catch (error) {
-    const other = moveLateSystemToUser(turns);
-    if (!other) throw error;
+    let other: PromptSegment[] | undefined;
     try {
-      return renderCalls(ready, other, tools, style);
+      other = renderOther();
     } catch {
       throw error;
     }
+    if (!other) throw error;
+    return other;
   }
 }
 
@@ -202,34 +217,25 @@ function renderCalls(
   const { format, form, describesTools, showsCalls } = found;
   const inForm = form ? { ...ready, quirks: { ...ready.quirks, ...form } } : ready;
   const shown = showsCalls ? turns : turns.map((message) => writeCalls(message, format));
-  try {
-    return describesTools || tools.length === 0
-      ? renderTools(inForm, shown, tools, style)
-      : renderText(inForm, addToolInstructions(shown, tools, format), style);
-  } catch (error) {
+  return renderOr(
+    () =>
+      describesTools || tools.length === 0
+        ? renderTools(inForm, shown, tools, style)
+        : renderText(inForm, addToolInstructions(shown, tools, format), style),
     // Some templates fail on calls: invalid arguments, several calls at once, results without their call.
-    if (!turns.some(isCallOrResult)) throw error;
-    try {
-      return renderTools(ready, renderCallsAsText(turns, format), tools, style);
-    } catch {
-      throw error;
-    }
-  }
+    () => (turns.some(isCallOrResult) ? renderTools(ready, renderCallsAsText(turns, format), tools, style) : undefined),
+  );
 }
 
 /** Renders messages without tools or, when the template knows no system messages, with their text in the first question. */
 function renderText(ready: ParsedTemplate, turns: readonly Message[], style: PromptStyle): PromptSegment[] {
-  try {
-    return renderTemplate(ready, turns, [], style);
-  } catch (error) {
-    const other = moveSystemToUser(turns);
-    if (!other) throw error;
-    try {
-      return renderTemplate(ready, other, [], style);
-    } catch {
-      throw error;
-    }
-  }
+  return renderOr(
+    () => renderTemplate(ready, turns, [], style),
+    () => {
+      const other = moveSystemToUser(turns);
+      return other && renderTemplate(ready, other, [], style);
+    },
+  );
 }
 
 /** Renders tools as the caller described them or, when the template needs descriptions, with empty ones. */
@@ -239,16 +245,10 @@ function renderTools(
   tools: readonly Tool[],
   style: PromptStyle,
 ): PromptSegment[] {
-  try {
-    return renderTemplate(ready, turns, tools.map(toTemplateTool), style);
-  } catch (error) {
-    if (tools.length === 0) throw error;
-    try {
-      return renderTemplate(ready, turns, tools.map(toDescribedTool), style);
-    } catch {
-      throw error;
-    }
-  }
+  return renderOr(
+    () => renderTemplate(ready, turns, tools.map(toTemplateTool), style),
+    () => (tools.length > 0 ? renderTemplate(ready, turns, tools.map(toDescribedTool), style) : undefined),
+  );
 }
 
 const isCallOrResult = ({ role, toolCalls }: Message): boolean => role === 'tool' || toolCalls !== undefined;
