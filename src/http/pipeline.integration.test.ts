@@ -165,29 +165,29 @@ test('does not read what may not wait, and goes on when the earlier requests are
 
 const BIG = 'x'.repeat(256 * 1024);
 
+/** Creates an endpoint that sends the bytes of a source. */
+const createDownload = (sizeBytes: number, readSource: () => AsyncGenerator<Buffer>): Endpoint => ({
+  operation: 'test.download',
+  method: 'GET',
+  path: '/compatible-mode/v1/download',
+  family: 'compatible',
+  regions: ['cn-beijing'],
+  onDisconnect: 'cancel',
+  handle: async () => ({
+    type: 'bytes',
+    sizeBytes,
+    etag: 'tag',
+    headers: { 'content-type': 'text/plain' },
+    open: async () => Readable.from(readSource()),
+  }),
+});
+
 /** Endpoint and generation that send `count` times 256 KiB when `go` is fulfilled. */
 function createBigResponses(go: Promise<void>, count: number) {
-  const download: Endpoint = {
-    operation: 'test.download',
-    method: 'GET',
-    path: '/compatible-mode/v1/download',
-    family: 'compatible',
-    regions: ['cn-beijing'],
-    onDisconnect: 'cancel',
-    handle: async () => ({
-      type: 'bytes',
-      sizeBytes: BIG.length * count,
-      etag: 'tag',
-      headers: { 'content-type': 'text/plain' },
-      open: async () =>
-        Readable.from(
-          (async function* () {
-            await go;
-            for (let at = 0; at < count; at++) yield Buffer.from(BIG);
-          })(),
-        ),
-    }),
-  };
+  const download = createDownload(BIG.length * count, async function* () {
+    await go;
+    for (let at = 0; at < count; at++) yield Buffer.from(BIG);
+  });
   const generate: Generate = async () => ({
     batches: (async function* () {
       yield [START_EVENT, BLOCK_START_EVENT];
@@ -324,27 +324,10 @@ test('reads a large body of a request that has none before it', async () => {
 test('serves a large body that follows a download whose source has not ended yet', async () => {
   const gate = createGate();
   const { promise: sourceEnd, resolve: endSource } = Promise.withResolvers<void>();
-  const download: Endpoint = {
-    operation: 'test.download',
-    method: 'GET',
-    path: '/compatible-mode/v1/download',
-    family: 'compatible',
-    regions: ['cn-beijing'],
-    onDisconnect: 'cancel',
-    handle: async () => ({
-      type: 'bytes',
-      sizeBytes: 5,
-      etag: 'tag',
-      headers: { 'content-type': 'text/plain' },
-      open: async () =>
-        Readable.from(
-          (async function* () {
-            yield Buffer.from('hello');
-            await sourceEnd;
-          })(),
-        ),
-    }),
-  };
+  const download = createDownload(5, async function* () {
+    yield Buffer.from('hello');
+    await sourceEnd;
+  });
   await using server = await startTestHttp({ more: [download, gate.endpoint] });
   using peer = connectRaw(server.port, 'GET /v1/download HTTP/1.1\r\nauthorization: Bearer sk-good\r\n\r\n');
   await peer.readUntil('hello');
