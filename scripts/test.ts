@@ -1,6 +1,6 @@
-// `npm test` runs every test, as CI does. `--check` runs the checks and the unit tests only, and properties a tenth as
-// often. `--full-runs` runs all properties, and sets PARLEY_TEST_FULL, with which slow tests repeat more. `--golden`
-// rewrites the golden files. Other arguments select test files: those whose path contains one of them.
+// `npm test` runs every test, as CI does; `--check` runs the checks and the unit tests only. `--full-runs` sets
+// PARLEY_TEST_FULL, with which properties and slow tests repeat more. `--golden` rewrites the golden files. Other
+// arguments select test files: those whose path contains one of them.
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,8 +16,7 @@ import { pullWeights } from './weights.ts';
 const args = process.argv.slice(2);
 const isGolden = args.includes('--golden');
 const isCheck = args.includes('--check') || isGolden;
-const hasFullPropertyRuns = !isCheck || args.includes('--full-runs');
-const hasFullRepetitions = args.includes('--full-runs');
+const isFull = args.includes('--full-runs');
 const pathParts = args.filter((arg) => !arg.startsWith('-'));
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
@@ -80,8 +79,7 @@ function createTestEnvironment(): NodeJS.ProcessEnv {
     NODE_ENV: 'test',
     // Loading all modules takes half the CPU time with a warm cache; services that tests start use the cache too.
     NODE_COMPILE_CACHE: resolve('.cache/compile'),
-    ...(hasFullPropertyRuns && { PARLEY_PROPERTY_RUNS: 'full' }),
-    ...(hasFullRepetitions && { PARLEY_TEST_FULL: '1' }),
+    ...(isFull && { PARLEY_TEST_FULL: '1' }),
     ...(isGolden && { GOLDEN: '1' }),
   };
 }

@@ -5,28 +5,29 @@ import fc from 'fast-check';
 const RUNS_MIN = 4;
 
 /**
- * Returns how often a property runs: a tenth of `fullCount` in the development loop, since seeds differ from run to run,
- * and all of `fullCount` with PARLEY_PROPERTY_RUNS=full, which `npm test` sets.
+ * Returns how often a property runs: a tenth of `fullCount`, since seeds differ from run to run, and all of
+ * `fullCount` with PARLEY_TEST_FULL=1, which `--full-runs` sets.
  */
 export function scalePropertyRuns(fullCount: number): number {
   return Math.min(fullCount, Math.max(RUNS_MIN, scaleInputSize(fullCount)));
 }
 
 /**
- * Returns the size of an input that shows how running time or memory grows: a tenth of `fullSize` in the development
- * loop, and all of it with PARLEY_PROPERTY_RUNS=full.
+ * Returns the size of an input that shows how running time or memory grows: a tenth of `fullSize`, and all of it with
+ * PARLEY_TEST_FULL=1.
  */
 export function scaleInputSize(fullSize: number): number {
-  return process.env.PARLEY_PROPERTY_RUNS === 'full' ? fullSize : Math.ceil(fullSize / 10);
+  return process.env.PARLEY_TEST_FULL === '1' ? fullSize : Math.ceil(fullSize / 10);
 }
 
 /**
  * Returns the positions, of those from 0 to before `count`, at which a test cuts its input or ends a process: a tenth of
- * them, evenly spread, in the development loop, and all of them with PARLEY_PROPERTY_RUNS=full.
+ * them, evenly spread from a random start, so that runs differ, and all of them with PARLEY_TEST_FULL=1.
  */
 export function scalePositions(count: number): readonly number[] {
   const selectedCount = scalePropertyRuns(count);
-  return Array.from({ length: selectedCount }, (_, at) => Math.floor((at * count) / selectedCount));
+  const start = Math.random();
+  return Array.from({ length: selectedCount }, (_, at) => Math.floor(((at + start) * count) / selectedCount));
 }
 
 fc.configureGlobal({ ...fc.readConfigureGlobal(), numRuns: scalePropertyRuns(100) });

@@ -88,7 +88,7 @@ describe('an answer that passes all stages', () => {
       { type: 'tool-call', text: '{"city": "Zürich 👍 </think>"}' },
     ]);
     const { length } = new TextEncoder().encode(text);
-    for (const at of scalePositions(length).slice(1))
+    for (const at of scalePositions(length - 1).map((position) => position + 1))
       assert.deepEqual(await answer(cutBytes(text, [at]), request), whole, `at ${at}`);
   });
 });
