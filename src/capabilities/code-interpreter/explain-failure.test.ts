@@ -31,6 +31,16 @@ describe('explainFailure', () => {
     assert.equal(explainFailure(reason, { ...state, isRoot: false, isContainer: false }), undefined);
   });
 
+  test('names what a container engine lacks', () => {
+    const cases = [
+      ['podman: no process starts in it: Error: x: image not known', /Parley pulls no image; pull it/],
+      ['docker: no process starts in it: docker: No such image: x:latest', /Parley pulls no image; pull it/],
+      ['podman: no process starts in it: Error: container-init binary not found on the host', /package catatonit/],
+      ['podman: no process starts in it: Error: crun: cgroups in hybrid mode not supported', /install runc, and set/],
+    ] as const;
+    for (const [reason, explanation] of cases) assert.match(explainFailure(reason, host) ?? '', explanation);
+  });
+
   test('explains nothing that it does not know', () => {
     assert.equal(explainFailure(unshare, host), undefined);
     assert.equal(explainFailure('there is no unshare (package util-linux)', { ...host, isContainer: true }), undefined);

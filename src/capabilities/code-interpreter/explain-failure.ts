@@ -30,11 +30,27 @@ function readSetting(name: keyof SystemState, path: string): Partial<SystemState
   }
 }
 
+/** Messages of container engines, and the fix of each. */
+const ENGINE_PROBLEMS: readonly (readonly [message: RegExp, fix: string])[] = [
+  [
+    /image not known|no such image/i,
+    'Parley pulls no image; pull it with the container engine, or make it from the runtime of this machine as ' +
+      'docs/code-interpreter.md shows',
+  ],
+  [/container-init binary not found/, 'podman has no init program; install the package catatonit'],
+  [
+    /cgroups in hybrid mode not supported/,
+    'crun does not run with cgroups of both versions; install runc, and set `runtime = "runc"` below `[engine]` in ' +
+      '/etc/containers/containers.conf',
+  ],
+];
+
 /** Returns what the system lacks for sandboxes that failed with these reasons, and the fix; undefined if unknown. */
 export function explainFailure(reasons: string, state: SystemState): string | undefined {
   if (state.isRoot && /started \d+ processes/.test(reasons)) {
     return 'the system does not limit the processes of root; run the service as another user (`docker run --user`)';
   }
+  for (const [problem, fix] of ENGINE_PROBLEMS) if (problem.test(reasons)) return fix;
   if (!/no process starts in it.*(not permitted|not implemented|denied|no space left)/is.test(reasons))
     return undefined;
   if (state.maxUserNamespaces === '0') return 'user namespaces are off; run `sysctl user.max_user_namespaces=15000`';

@@ -30,17 +30,24 @@ export interface ProcessTermination {
 
 const STDERR_CHARS_MAX = 4_000;
 
+/** Chosen: ms that a container engine may take to remove a container. Beyond: its command is killed. */
+const REMOVE_MS_MAX = 60_000;
+
+/** Shell script that runs its arguments when its standard input ends. It ignores the signals that end services. */
+const RUN_AT_END = `trap '' HUP INT TERM; read -r _; exec "$0" "$@"`;
+
 /** Starts the command of a sandbox. `kill` ends the process and all that it started. */
-export function spawnInSandbox({ command, args, env, killCommand, release }: SandboxLaunch) {
+export function spawnInSandbox({ command, args, env, removeCommand, release }: SandboxLaunch) {
   // In a process group of its own, so that it is killed as one and gets no signals of the service's terminal.
   const child = spawn(command, args, { env, cwd: '/', detached: true });
   // The process may end during a write; its termination reports the reason.
   child.stdin.on('error', () => undefined);
   if (release) child.once('error', release).once('close', release);
+  // A container engine runs the process outside this process group.
+  const remove = removeCommand && removeOnceOrAtEnd(removeCommand, env);
+  if (remove) child.once('error', remove).once('close', remove);
   const kill = (): void => {
-    // A container engine runs the process outside this process group.
-    if (killCommand)
-      spawn(killCommand.command, killCommand.args, { env, stdio: 'ignore' }).on('error', () => undefined);
+    remove?.();
     if (child.pid === undefined) return;
     try {
       process.kill(-child.pid, 'SIGKILL');
@@ -49,6 +56,32 @@ export function spawnInSandbox({ command, args, env, killCommand, release }: San
     }
   };
   return { child, kill };
+}
+
+/**
+ * Returns a function that removes a container. It is also removed as soon as this process has ended, however that
+ * happened: a shell waits for the end of a pipe.
+ */
+function removeOnceOrAtEnd(
+  { command, args }: NonNullable<SandboxLaunch['removeCommand']>,
+  env: SandboxLaunch['env'],
+): () => void {
+  const shell = spawn('/bin/sh', ['-c', RUN_AT_END, command, ...args], {
+    env,
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  shell.on('error', () => undefined).unref();
+  let isRemoved = false;
+  return () => {
+    if (isRemoved) return;
+    isRemoved = true;
+    shell.kill('SIGKILL');
+    spawn(command, args, { env, stdio: 'ignore', timeout: REMOVE_MS_MAX, killSignal: 'SIGKILL' })
+      .on('error', () => undefined)
+      .unref();
+  };
 }
 
 /** @param lineBytesMax Maximum length of one line. A longer one kills the process. */

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { CodeContainer, CodeOutput } from '../../../../core/server-tools.ts';
+import { listEngineNames, openTestContainerEngine } from './__fixtures__/test-container-engine.ts';
 import { openTestInterpreter, getStrictSkipReason } from './__fixtures__/test-interpreter.ts';
 import type { TestInterpreter } from './__fixtures__/test-interpreter.ts';
 
@@ -457,8 +458,9 @@ traceback.TracebackException = None
 /** Timeout in ms that includes a repeated verification of the sandbox. */
 const SETUP_OPTIONS = { timeout: 240_000 };
 
-for (const level of ['strict', 'basic'] as const) {
-  describe(`sandbox at level ${level}`, { concurrency: 2 }, () => {
+for (const sandbox of ['strict', 'basic', ...listEngineNames()] as const) {
+  const level = sandbox === 'basic' ? 'basic' : 'strict';
+  describe(sandbox === level ? `sandbox at level ${level}` : `sandbox of ${sandbox}`, { concurrency: 2 }, () => {
     let testInterpreter: TestInterpreter;
     /** An interpreter with a short time limit, for programs that only this limit stops. */
     let shortLimitInterpreter: TestInterpreter;
@@ -471,7 +473,9 @@ for (const level of ['strict', 'basic'] as const) {
     });
 
     before(async () => {
-      const limits = { level, memoryMb: 160, containersMax: 4 } as const;
+      const engine = sandbox === 'podman' || sandbox === 'docker' ? await openTestContainerEngine(sandbox) : undefined;
+      const candidates = typeof engine === 'string' ? { sandboxes: [], reasons: [engine] } : engine?.candidates;
+      const limits = { level, memoryMb: 160, containersMax: 4, ...(candidates && { candidates }) } as const;
       testInterpreter = await openTestInterpreter({ ...limits, seconds: 40 });
       shortLimitInterpreter = await openTestInterpreter({ ...limits, seconds: IS_FULL_RUN ? 4 : 2 });
       secretFile = join(testInterpreter.folder, 'secret');
@@ -492,7 +496,7 @@ for (const level of ['strict', 'basic'] as const) {
       assert.equal(testInterpreter.status.effectiveLevel, level, testInterpreter.status.reason);
     });
 
-    const attacks = ATTACKS.filter(({ dependsOnLevel }) => IS_FULL_RUN || level === 'strict' || dependsOnLevel);
+    const attacks = ATTACKS.filter(({ dependsOnLevel }) => IS_FULL_RUN || sandbox === 'strict' || dependsOnLevel);
     const isShared = ({ leavesNoState = false }: Attack): boolean => !IS_FULL_RUN && leavesNoState;
 
     /** Runs an attack, and checks that it has reached nothing. Skips the test where the sandbox does not work. */

@@ -13,6 +13,7 @@ import { until } from '../../../../../test/until.ts';
 import { attackNatively } from '../../attack-natively.ts';
 import type { NativeAttackOutcome } from '../../attack-natively.ts';
 import { chooseSandboxes } from '../../choose-sandboxes.ts';
+import type { SandboxFactory } from '../../choose-sandboxes.ts';
 import { assembleProgram } from '../../native/assemble-program.ts';
 import type { NativeCall, Operand } from '../../native/assemble-program.ts';
 import { decodeKeyring, encodeNativeInput, findNativeBreaches } from '../../native/native-attacks.ts';
@@ -24,6 +25,7 @@ import { spawnInSandbox } from '../../sandboxed-process.ts';
 import { findCgroupParent } from '../../sandboxes/memory-cgroup.ts';
 import { NATIVE_ATTACKS_MB } from '../../sandboxes/sandbox.ts';
 import type { HostPaths, Sandbox } from '../../sandboxes/sandbox.ts';
+import { listEngineNames, openTestContainerEngine } from './__fixtures__/test-container-engine.ts';
 
 const processor = getProcessor();
 const LIMITS = { memoryMb: 64, cpuSeconds: 60 };
@@ -160,7 +162,9 @@ describe('native programs', { skip: processor === undefined && `no native progra
     ...sandbox,
     launch(program) {
       const launch = sandbox.launch(program);
-      return { ...launch, command: keyringLauncher, args: [launch.command, ...launch.args] };
+      // The program that adds the keyring passes no environment on.
+      const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`);
+      return { ...launch, command: keyringLauncher, args: ['/usr/bin/env', ...env, launch.command, ...launch.args] };
     },
   });
   const runInside = async (sandbox: Sandbox, usesFilter: boolean): Promise<{ output: Buffer; stderr: string }> => {
@@ -178,24 +182,32 @@ describe('native programs', { skip: processor === undefined && `no native progra
     ['strict', 'namespaces'],
     ['strict', 'bubblewrap'],
     ['basic', 'auto'],
+    ...listEngineNames().map((name) => ['strict', name] as const),
   ] as const) {
     describe(`at level ${level}, ${driver === 'auto' ? 'without a sandbox of the system' : driver}`, () => {
-      const { sandboxes, reasons } = chooseSandboxes({ level, driver, image: '' });
-      const [createSandbox] = sandboxes;
+      let reasons: readonly string[] = [];
+      let createSandbox: SandboxFactory | undefined;
+      before(async () => {
+        const engine = driver === 'podman' || driver === 'docker' ? await openTestContainerEngine(driver) : undefined;
+        const candidates =
+          typeof engine === 'object' ? engine.candidates : chooseSandboxes({ level, driver, image: '' });
+        reasons = typeof engine === 'string' ? [engine] : candidates.reasons;
+        [createSandbox] = candidates.sandboxes;
+      });
 
+      let startProblem: Promise<string | undefined> | undefined;
+      /** Returns why no process starts in the sandbox, undefined if one does. */
+      const findStartProblem = async (create: SandboxFactory): Promise<string | undefined> => {
+        const harmless = writeProgram(assembleCall('getpid'));
+        const sandbox = create({ ...host, native: { ...native, attacks: harmless } }, LIMITS);
+        const { output, stderr } = await runInside(sandbox, true);
+        return returnedNoError(output) ? undefined : `no process starts: ${stderr}`;
+      };
       /** Creates the sandbox, in which the attacking programs are replaced by another one. Skips where it fails. */
       const prepare = async (context: TestContext, program: Buffer): Promise<Sandbox | undefined> => {
-        if (!createSandbox) {
-          context.skip(reasons.join());
-          return undefined;
-        }
-        const harmless = writeProgram(assembleCall('getpid'));
-        const { output, stderr } = await runInside(
-          createSandbox({ ...host, native: { ...native, attacks: harmless } }, LIMITS),
-          true,
-        );
-        if (!returnedNoError(output)) {
-          context.skip(`no process starts: ${stderr}`);
+        const problem = createSandbox ? await (startProblem ??= findStartProblem(createSandbox)) : reasons.join();
+        if (!createSandbox || problem !== undefined) {
+          context.skip(problem);
           return undefined;
         }
         const attacks = writeProgram(program);
@@ -228,20 +240,23 @@ describe('native programs', { skip: processor === undefined && `no native progra
 
       test('the self-test passes, and detects a missing layer', async (context) => {
         const sandbox = await prepare(context, assembleCall('getpid'));
-        if (!sandbox || !createSandbox) return;
+        const create = createSandbox;
+        if (!sandbox || !create) return;
         const keyring = decodeKeyring(runOutside(native.keyringReader));
         const attack = (launchers: Partial<NativePrograms>): Promise<NativeAttackOutcome> =>
-          attackNatively(addServiceKeyring(createSandbox({ ...host, native: { ...native, ...launchers } }, LIMITS)), {
+          attackNatively(addServiceKeyring(create({ ...host, native: { ...native, ...launchers } }, LIMITS)), {
             keyring,
             signal: neverAborts,
           });
         const outcome = await attack({});
         assert.ok(outcome.breach === undefined, outcome.breach);
-        assert.equal(outcome.hasSessionKeyring, keyring !== 0n);
+        // docker forbids keyctl in containers.
+        assert.equal(outcome.hasSessionKeyring, keyring !== 0n && driver !== 'docker');
         const withoutKeyring = await attack({ attacks: writeProgram(assembleErrorWriter()) });
         assert.ok(withoutKeyring.breach === undefined && !withoutKeyring.hasSessionKeyring);
         assert.match((await attack({ launcher: native.unfilteredLauncher })).breach ?? '', /a native program, which/);
-        if (keyring === 0n) return;
+        // Container engines give each container a keyring of its own.
+        if (keyring === 0n || driver === 'podman' || driver === 'docker') return;
         const inherited = await attack({ unfilteredLauncher: writeProgram(assembleExecutor([])) });
         assert.match(inherited.breach ?? '', /which has the service's session keyring/);
       });
