@@ -41,12 +41,15 @@ describe('chooseSandboxes', () => {
     }
   });
 
-  test('offers only a configured driver, and reports that it is missing', () => {
+  test('offers only a configured driver, and reports why it cannot be used', () => {
     const { sandboxes, reasons } = chooseSandboxes(
-      { level: 'strict', driver: 'podman', image: '' },
-      { ...linux, env: {} },
+      { level: 'strict', driver: 'bubblewrap', image: '' },
+      { ...linux, platform: 'darwin' },
     );
-    assert.deepEqual([sandboxes.length, reasons], [0, ['there is no podman']]);
+    assert.deepEqual(
+      [sandboxes.length, reasons],
+      [0, ['bubblewrap requires Linux; on other systems, configure a container engine as driver']],
+    );
   });
 });
 
