@@ -1,3 +1,4 @@
+import type { Owner } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import { createTimedAbort } from '../lib/linked-abort.ts';
@@ -6,11 +7,18 @@ import type { Call } from './call.ts';
 import type { HttpLimits } from './http-limits.ts';
 
 /**
- * The memory that large request bodies may take until they are parsed, of all workspaces and of each. A body gets all of
+ * The memory that large request bodies and websocket messages may take until they are parsed, of all workspaces and of
+ * each. A body gets all of
  * its memory before it is read, so that each body that has started to arrive can be completed.
  */
 export interface BodyBudget {
   open(call: Call): BodyReservation;
+  /**
+   * Waits for memory of a websocket message.
+   * @returns a function that releases it.
+   * @throws like `BodyReservation.reserve`.
+   */
+  acquire(owner: Owner | undefined, bytes: number, signal: AbortSignal): Promise<() => void>;
 }
 
 /** The memory for the body of one request. */
@@ -34,18 +42,19 @@ export function createBodyBudget(limits: HttpLimits): BodyBudget {
     createQueueFullError: (isShare) => (isShare ? createShareError() : createBusyError(FULL_MESSAGE)),
   });
   /** A body above the share, which the configuration may allow, takes all of the share. */
-  const acquire = async ({ owner, getResponseSignal }: Call, bytes: number): Promise<() => void> => {
-    const wait = createTimedAbort(getResponseSignal(), limits.bodyWaitMs, () => createBusyError(WAIT_MESSAGE));
+  const acquire: BodyBudget['acquire'] = async (owner, bytes, signal) => {
+    const wait = createTimedAbort(signal, limits.bodyWaitMs, () => createBusyError(WAIT_MESSAGE));
     const holder = `${owner?.region}/${owner?.workspace}`;
     return semaphore.acquire(holder, wait.signal, Math.min(bytes, permitsPerHolder)).finally(wait.unlink);
   };
 
   return {
+    acquire,
     open(call) {
       let acquired: Promise<() => void> | undefined;
       return {
         async reserve(bytes) {
-          acquired = acquire(call, bytes);
+          acquired = acquire(call.owner, bytes, call.getResponseSignal());
           call.receiveTimeout.pause();
           try {
             await acquired;

@@ -96,6 +96,7 @@ export interface HttpServer {
 export function createHttpServer(deps: HttpDeps): HttpServer {
   const { listeners, hosts = [], log, meter, ids, clock, cors = { origins: [] } } = deps;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...deps.limits };
+  const bodyBudget = createBodyBudget(limits);
   const routes = createRoutes({
     endpoints: deps.endpoints,
     probes: createProbes({ probes: deps.probes, meter, authorizeOperator: createOperatorAccess(deps.operator ?? {}) }),
@@ -103,7 +104,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     cors,
     limits,
     meter,
-    bodyBudget: createBodyBudget(limits),
+    bodyBudget,
     acquireParseSlot: deps.acquireParseSlot,
   });
 
@@ -122,6 +123,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     endpoints: socketEndpoints,
     authenticate,
     limits,
+    bodyBudget,
     clock,
     log,
     meter,

@@ -61,7 +61,10 @@ export const BODIES_BYTES_MAX = 256 * 1024 * 1024;
 /** The same for one workspace. Beyond: its requests wait; 429 while half of the queue is theirs. */
 export const WORKSPACE_BODIES_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Bytes of a websocket message. Beyond: the connection is closed with 1009. */
+/**
+ * Bytes of a websocket message. Beyond: the connection is closed with 1009. One above LARGE_BODY_BYTES takes this much of
+ * BODIES_BYTES_MAX while it arrives, which may take REQUEST_RECEIVE_MS_MAX. Beyond: the connection is closed.
+ */
 export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Bytes that wait for a client that does not read. Beyond: the connection is cut. */

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import { SOCKET_PONG_MS } from './limits.ts';
+import { reserveMessages } from './reserve-messages.ts';
+import type { ReserveMessagesOptions } from './reserve-messages.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartInterval } from '../lib/start-interval.ts';
@@ -12,7 +14,8 @@ export interface RunSocketDeps {
   readonly context: SocketContext;
   /** Network connection of the websocket. */
   readonly connection: Socket;
-  readonly limits: Pick<HttpLimits, 'socketSendBytesMax' | 'readerStallMs' | 'abortGraceMs'>;
+  readonly limits: Pick<HttpLimits, 'socketSendBytesMax' | 'readerStallMs' | 'abortGraceMs' | 'requestReceiveMs'>;
+  readonly acquireMemory: ReserveMessagesOptions['acquire'];
   readonly clock: Clock;
   readonly log: Log;
   readonly startInterval: StartInterval;
@@ -28,7 +31,7 @@ export interface RunningSocket {
 /** Connects a websocket with a new session of its endpoint, until one of them ends. */
 export function runSocket(
   socket: WebSocket,
-  { endpoint, context, connection, limits, clock, log, startInterval }: RunSocketDeps,
+  { endpoint, context, connection, limits, acquireMemory, clock, log, startInterval }: RunSocketDeps,
 ): RunningSocket {
   const { requestId, owner } = context;
   const openedAt = clock.monotonic();
@@ -42,11 +45,22 @@ export function runSocket(
     socket.terminate();
   };
 
-  const resumeReading = (): void => {
-    stopPongs?.();
-    stopPongs = undefined;
-    if (socket.isPaused) socket.resume();
+  /** Causes for which the connection is not read: the session, or a message that waits for memory. */
+  const pausedBy = new Set<'session' | 'memory'>();
+  const setPaused = (by: 'session' | 'memory', isPaused: boolean): void => {
+    if (isPaused) pausedBy.add(by);
+    else pausedBy.delete(by);
+    if (pausedBy.size > 0) {
+      socket.pause();
+      // Pings are not read either while paused. Unsolicited pongs keep the connection alive for the client.
+      stopPongs ??= startInterval(SOCKET_PONG_MS, () => socket.pong());
+    } else {
+      stopPongs?.();
+      stopPongs = undefined;
+      if (socket.isPaused) socket.resume();
+    }
   };
+  const resumeReading = (): void => setPaused('session', false);
 
   const peer: SocketPeer = {
     send(text) {
@@ -54,11 +68,7 @@ export function runSocket(
       socket.send(text);
       if (socket.bufferedAmount > limits.socketSendBytesMax) terminate('the client does not read');
     },
-    pauseReading() {
-      socket.pause();
-      // Pings are not read either while paused. Unsolicited pongs keep the connection alive for the client.
-      stopPongs ??= startInterval(SOCKET_PONG_MS, () => socket.pong());
-    },
+    pauseReading: () => setPaused('session', true),
     resumeReading,
     close(code, reason) {
       resumeReading();
@@ -71,6 +81,15 @@ export function runSocket(
   socket.on('message', (data, isBinary) => {
     if (isBinary) session.onBinary(toBuffer(data));
     else session.onText(toBuffer(data).toString('utf8'));
+  });
+  reserveMessages(socket, connection, {
+    acquire: acquireMemory,
+    setPaused: (isPaused) => setPaused('memory', isPaused),
+    fail: (error) => {
+      fault ??= error.message;
+      session.abort(error);
+    },
+    receiveMs: limits.requestReceiveMs,
   });
   socket.on('error', (error) => {
     fault ??= error.message;

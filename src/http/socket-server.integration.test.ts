@@ -5,6 +5,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { ClientOptions } from 'ws';
+import { LARGE_BODY_BYTES, SOCKET_MESSAGE_BYTES_MAX } from './limits.ts';
 import type { SocketEndpoint, SocketPeer } from '../protocols/socket-endpoint.ts';
 import { connectRaw, startTestHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
@@ -269,6 +270,71 @@ test('reads nothing from a paused peer and sends it pongs', async () => {
   assert.equal(pongs?.isEnded, true);
   peer.socket.close();
   await peer.closed;
+});
+
+/** One large message of a workspace may arrive at a time, and two of all. */
+const MESSAGE_LIMITS = {
+  workspaceBodiesBytesMax: SOCKET_MESSAGE_BYTES_MAX,
+  bodiesBytesMax: 2 * SOCKET_MESSAGE_BYTES_MAX,
+};
+const LARGE = Buffer.alloc(4 * LARGE_BODY_BYTES);
+const LARGE_ECHO = `${LARGE.length} bytes`;
+
+test('reads a large message when those before it have arrived, and others of other workspaces meanwhile', async () => {
+  const { echo } = createEcho();
+  await using server = await startTestHttp({ sockets: [echo], limits: MESSAGE_LIMITS });
+  const [first, second, small] = [connect(server), connect(server), connect(server)];
+  const other = connect(server, PATH, { headers: { authorization: 'Bearer sk-sub' } });
+  await Promise.all([first.opened, second.opened, small.opened, other.opened]);
+  first.socket.send(LARGE, { fin: false });
+  first.socket.ping();
+  await once(first.socket, 'pong');
+  second.socket.send(LARGE);
+  other.socket.send(LARGE);
+  await until(() => other.messages.length > 0);
+  assert.deepEqual(other.messages, [LARGE_ECHO]);
+  // Pings do not count, nor do small messages.
+  for (let count = 0; count < 2_000; count++) small.socket.ping(Buffer.alloc(125));
+  small.socket.send('hello');
+  await until(() => small.messages.length > 0);
+  assert.deepEqual(second.messages, []);
+  first.socket.send(Buffer.alloc(0), { fin: true });
+  await until(() => first.messages.length > 0 && second.messages.length > 0);
+  assert.deepEqual([first.messages, second.messages], [[LARGE_ECHO], [LARGE_ECHO]]);
+  // Each message has released its memory.
+  second.socket.send(LARGE);
+  await until(() => second.messages.length === 2);
+});
+
+test('ends a session with the reason if its large message finds no memory, or takes too long', async () => {
+  const { echo } = createEcho();
+  await using full = await startTestHttp({ sockets: [echo], limits: { ...MESSAGE_LIMITS, bodiesWaitingMax: 0 } });
+  const holder = connect(full);
+  const refusedPeer = connect(full);
+  await Promise.all([holder.opened, refusedPeer.opened]);
+  holder.socket.send(LARGE, { fin: false });
+  holder.socket.ping();
+  await once(holder.socket, 'pong');
+  refusedPeer.socket.send(LARGE, { fin: false });
+  await refusedPeer.closed;
+  assert.deepEqual(refusedPeer.messages, [
+    'Too many large messages arrive at once. Send at most 64 KiB each, or try again later.',
+  ]);
+  // A client that disconnects within a message releases its memory.
+  holder.socket.terminate();
+  await until(() => full.http.countSockets() === 0);
+  const next = connect(full);
+  await next.opened;
+  next.socket.send(LARGE);
+  await until(() => next.messages.length > 0);
+  assert.deepEqual(next.messages, [LARGE_ECHO]);
+
+  await using impatient = await startTestHttp({ sockets: [echo], limits: { ...MESSAGE_LIMITS, requestReceiveMs: 30 } });
+  const slow = connect(impatient);
+  await slow.opened;
+  slow.socket.send(LARGE, { fin: false });
+  await slow.closed;
+  assert.deepEqual(slow.messages, ['A message took too long to arrive.']);
 });
 
 test('ticks the sessions once a second while a session is open', async () => {

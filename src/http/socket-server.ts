@@ -8,6 +8,7 @@ import type { StartInterval } from '../lib/start-interval.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { createActiveList, type ActiveList } from './active-list.ts';
 import { authorize, checkRegion, type Authenticate } from './authenticate.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { runSocket, type RunningSocket } from './run-socket.ts';
@@ -18,6 +19,7 @@ export interface SocketsDeps {
   readonly endpoints: readonly SocketEndpoint[];
   readonly authenticate: Authenticate;
   readonly limits: HttpLimits;
+  readonly bodyBudget: BodyBudget;
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
@@ -39,7 +41,7 @@ export interface SocketServer {
 const TICK_MS = 1_000;
 
 export function createSocketServer(deps: SocketsDeps): SocketServer {
-  const { endpoints, authenticate, limits, clock, log, meter, startInterval } = deps;
+  const { endpoints, authenticate, limits, bodyBudget, clock, log, meter, startInterval } = deps;
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -116,6 +118,7 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
           context,
           connection: request.socket,
           limits,
+          acquireMemory: (bytes, signal) => bodyBudget.acquire(owner, bytes, signal),
           clock,
           log,
           startInterval,

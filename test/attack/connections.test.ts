@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setInterval } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { QUEUE_LENGTH_MAX } from '../../src/core/limits.ts';
 import { type Attack, ATTACKER_ADDRESS, type AttackTarget, describeAttacks } from './harness.ts';
 
 // An attacker connects from one address.
@@ -299,6 +300,28 @@ const NEXT_FRAGMENT = 0x00;
 const PING_FRAME = 0x89;
 
 const WEBSOCKETS: readonly Attack[] = [
+  {
+    name: 'a message of 4 MiB on each of 500 websockets, of which the last byte is never sent',
+    async run(target) {
+      const sockets = await openWebSockets(target, 500);
+      const bytes = 4 * 1024 * 1024;
+      const frame = Buffer.alloc(14 + bytes);
+      // A masked frame with a length of 64 bits, whose mask is 0.
+      frame.set([0x82, 255]);
+      frame.writeUInt32BE(bytes, 6);
+      let endedCount = 0;
+      await new Promise<void>((resolve, reject) => {
+        for (const socket of sockets) {
+          // The bytes are taken or the connection is closed. Half of the queue may wait instead.
+          const end = (): void => {
+            endedCount += 1;
+            if (endedCount >= sockets.length - QUEUE_LENGTH_MAX / 2) resolve();
+          };
+          flood(socket, frame.subarray(0, -1), 1).then(end, reject);
+        }
+      });
+    },
+  },
   {
     name: '300,000 pings on each of 5 websockets, which are never read',
     async run(target) {
