@@ -15,7 +15,7 @@ export interface ContainerFindings {
   readonly sockets: readonly string[];
   readonly blockDevices: readonly string[];
   readonly interfaces: readonly string[];
-  /** What it read through links in the folder of wheels. */
+  /** Contents of files behind links in the folder of wheels. */
   readonly linked: readonly string[];
   /** Changes of its own user and groups that succeeded. */
   readonly privileges: readonly string[];
