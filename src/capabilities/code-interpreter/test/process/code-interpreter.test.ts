@@ -604,7 +604,7 @@ describe('other drivers of the sandbox', () => {
     });
   }
 
-  test('calls a container engine with the required flags, and kills its container by name', async () => {
+  test('calls a container engine with the required flags, and removes its container by name', async () => {
     await using disabledInterpreter = await openTestInterpreter({ level: 'off' });
     const bin = join(disabledInterpreter.folder, 'bin');
     const callsFile = join(disabledInterpreter.folder, 'calls');
@@ -624,11 +624,11 @@ describe('other drivers of the sandbox', () => {
     // The fake engine contains nothing, so verification fails. This test checks the arguments of the calls.
     assert.equal(testInterpreter.status.effectiveLevel, 'off');
     assert.match(testInterpreter.status.reason ?? '', /docker: it does not contain/);
-    // Parley does not wait for the command that kills a container.
-    const calls = await until('the container was killed by its name', { timeoutMs: 30_000 }, async () => {
+    // Parley does not wait for the command that removes a container.
+    const calls = await until('the container was removed by its name', { timeoutMs: 30_000 }, async () => {
       const lines = (await readFile(callsFile, 'utf8')).split('\n').slice(0, -1);
       const parsedCalls = lines.map((line) => JSON.parse(line) as string[]);
-      return parsedCalls.some(([verb]) => verb === 'kill') ? parsedCalls : undefined;
+      return parsedCalls.some(([verb]) => verb === 'rm') ? parsedCalls : undefined;
     });
     const run = calls.find(([verb]) => verb === 'run') ?? [];
     const name = run[run.indexOf('--name') + 1] ?? '';
@@ -644,6 +644,6 @@ describe('other drivers of the sandbox', () => {
     assert.ok(run.includes('--read-only'));
     assert.ok(run.includes('example/node:24'));
     assert.ok(!run.join(' ').includes('parley-secret'));
-    assert.match(name, /^parley-code-[0-9a-f]{16}$/);
+    assert.match(name, /^parley-code-\d+-[0-9a-f]{16}$/);
   });
 });
