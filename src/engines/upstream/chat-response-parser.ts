@@ -1,3 +1,4 @@
+import { countImages } from '../engine-input.ts';
 import { createEventFormatError, createNoJsonError } from '../remote/stream-errors.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
@@ -42,7 +43,10 @@ export function createChatResponseParser(
       errors: reportedErrors,
     }),
   );
-  const usageCounter = createUsageCounter({ isPerChoice: deps.hasUsagePerChoice === true && request.choices > 1 });
+  const usageCounter = createUsageCounter({
+    isPerChoice: deps.hasUsagePerChoice === true && request.choices > 1,
+    hasImages: countImages(input) > 0,
+  });
   let outputTokensMin = 0;
   let outputText = '';
   let emitCurrent: (event: EngineEvent) => void = () => undefined;
@@ -82,7 +86,7 @@ export function createChatResponseParser(
         throw endErrors.createFailure('ended its answer before every choice had a finish reason');
       }
       const missing = usageCounter.findMissing(outputTokensMin);
-      if (countMissing && (missing.prompt || missing.completion)) {
+      if (countMissing && (missing.prompt || missing.completion || missing.images)) {
         trailingEvents = countMissing(outputText, missing).then((recounted) => [
           { type: 'end', usage: usageCounter.getUsage(outputTokensMin, recounted) },
         ]);

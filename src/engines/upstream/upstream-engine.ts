@@ -5,8 +5,9 @@ import { UPSTREAM_QUERY_RETRY_MS, UPSTREAM_QUERY_MS, UPSTREAM_CONTEXT_TOKENS } f
 import type { ServerKind } from '../../core/server-kind.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
-import type { EngineRequest, LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
+import type { LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
 import { createServerAddress } from '../remote/server-address.ts';
+import { countImages } from '../engine-input.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { openEventBatches } from '../remote/open-event-batches.ts';
@@ -139,7 +140,7 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
     ...(SERVER_PROFILES[declaredMetadata.kind].canRank ? { ranking: rankingAfterDiscovery } : {}),
     async start(request, signal) {
       // A declared kind needs no discovery, except to learn whether the model reads images.
-      const needsDiscovery = kind === undefined || hasImages(request);
+      const needsDiscovery = kind === undefined || countImages(request.input) > 0;
       const { kind: serverKind, abilities } = needsDiscovery
         ? await raceWithAbort(getMetadataOrDeclared(), signal, getAbortError)
         : metadata;
@@ -172,9 +173,6 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
     close: async () => client.close(),
   };
 }
-
-const hasImages = ({ input }: EngineRequest): boolean =>
-  input.type === 'messages' && input.messages.some(({ content }) => content.some(({ type }) => type === 'image'));
 
 /** Merges metadata: a failed discovery keeps earlier values. */
 const mergeMetadata = (before: UpstreamMetadata, latest: UpstreamMetadata): UpstreamMetadata => ({

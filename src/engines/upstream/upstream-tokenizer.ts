@@ -1,6 +1,7 @@
-import { createPromptInputError } from '../engine-input.ts';
+import { countImages, createPromptInputError } from '../engine-input.ts';
 import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
+import type { Message } from '../../core/message.ts';
 import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import type { EngineInput, TokenText } from '../engine.ts';
 import { requestParsedJson } from '../remote/request-json.ts';
@@ -11,6 +12,12 @@ import type { ServerProfile } from './server-profiles.ts';
 /** Counts tokens at the server. @throws ServiceError of any upstream kind; `unsupported` for input it cannot count. */
 export interface UpstreamTokenizer {
   countTokens(input: EngineInput, options: UpstreamCallOptions): Promise<number>;
+  /**
+   * Counts the tokens of a chat that do not stand for its images: the texts around them, tokenized as the server does it for
+   * an answer. Absent if the server reports the tokens of images.
+   * @throws ServiceError `unsupported` if the texts around the images cannot be told apart.
+   */
+  countTextTokens?(input: EngineInput, options: UpstreamCallOptions): Promise<number>;
   /** Returns the tokens with their texts, if the server reports these. */
   tokenize(input: EngineInput, options: UpstreamCallOptions): Promise<readonly TokenText[]>;
 }
@@ -29,6 +36,17 @@ const Pieces = z.object({
   tokens: z.array(z.object({ id: Id, piece: z.union([z.string(), z.array(z.int().min(0).max(255))]) })),
 });
 const Texts = z.object({ text: z.array(z.string()) });
+
+type ChatInput = Extract<EngineInput, { type: 'messages' }>;
+
+/** The mark that llama-server renders for an image. Since 2026, each start of a server has its own. */
+const IMAGE_MARKER = /<__media(?:_\w+)?__>/;
+
+/** Returns a message that renders the same, with images without content. */
+const emptyImages = (message: Message): Message => ({
+  ...message,
+  content: message.content.map((part) => (part.type === 'image' ? { ...part, url: 'data:image/png;base64,' } : part)),
+});
 
 /** Returns undefined for a server that counts no tokens. */
 export function createUpstreamTokenizer({
@@ -51,16 +69,12 @@ export function createUpstreamTokenizer({
     options: UpstreamCallOptions,
   ): Promise<{ content: string; isPrompt: boolean }> => {
     if (input.type !== 'messages') return { content: getPlainText(input), isPrompt: false };
-    if (input.messages.some(({ content }) => content.some(({ type }) => type === 'image')))
-      throw createUnsupportedError('images');
-    const { prompt } = await requestParsed(
-      Prompt,
-      '/apply-template',
-      encodeChatBody(input, { model, server }),
-      options,
-    );
-    return { content: prompt, isPrompt: true };
+    if (countImages(input) > 0) throw createUnsupportedError('images');
+    return { content: await renderChat(input, options), isPrompt: true };
   };
+
+  const renderChat = async (input: ChatInput, options: UpstreamCallOptions): Promise<string> =>
+    (await requestParsed(Prompt, '/apply-template', encodeChatBody(input, { model, server }), options)).prompt;
 
   switch (server.tokenizer) {
     case undefined:
@@ -77,6 +91,15 @@ export function createUpstreamTokenizer({
       return {
         async countTokens(input, options) {
           return (await requestParsed(Ids, '/tokenize', await createBody(input, options, {}), options)).tokens.length;
+        },
+        async countTextTokens(input, options) {
+          if (input.type !== 'messages') throw createPromptInputError();
+          const prompt = await renderChat({ ...input, messages: input.messages.map(emptyImages) }, options);
+          const content = prompt.split(IMAGE_MARKER);
+          if (content.length !== countImages(input) + 1) throw createUnsupportedError('images');
+          // A list of texts is tokenized text by text, as are the texts around images in an answer.
+          const body = { content, add_special: true, parse_special: true };
+          return (await requestParsed(Ids, '/tokenize', body, options)).tokens.length;
         },
         async tokenize(input, options) {
           const { tokens } = await requestParsed(

@@ -187,3 +187,55 @@ test('reads the tokens of pictures and sound as vLLM reports them', async () => 
   for (const modalities of [null, 12, { image: -1 }, { video: 8 }])
     assert.deepEqual(await readModalities(modalities), expected);
 });
+
+/** A chat with a picture between two texts. */
+const createPictureRequest = (text: string): Partial<EngineRequest> => ({
+  input: {
+    type: 'messages',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text },
+          { type: 'image', url: 'data:image/png;base64,aGk=' },
+          { type: 'text', text: 'now' },
+        ],
+      },
+    ],
+  },
+});
+
+test('counts the texts around pictures of llama-server, which reports all tokens of a prompt together', async () => {
+  const bodies: unknown[] = [];
+  const replies = {
+    '/props': { modalities: { vision: true } },
+    '/apply-template': (body: unknown, response) => {
+      bodies.push(body);
+      const { messages } = body as { messages: readonly [{ content: readonly { type: string; text?: string }[] }] };
+      const prompt = messages[0].content.map(({ text }) => text ?? '<__media_Ab1__>').join('');
+      response.end(JSON.stringify({ prompt: `<|user|>${prompt}<|end|>` }));
+    },
+    '/tokenize': (body: unknown, response) => {
+      bodies.push(body);
+      response.end(JSON.stringify({ tokens: [1, 2, 3, 4, 5] }));
+    },
+  } satisfies Readonly<Record<string, FakeReply>>;
+  const read = async (text: string): Promise<Usage | undefined> =>
+    await readUsage([...TEXT_CHUNKS, createUsageChunk({ prompt_tokens: 21, completion_tokens: 2 })], {
+      change: createPictureRequest(text),
+      options: { kind: 'llama-server' },
+      replies,
+    });
+  const expected = { promptTokens: 21, cachedTokens: 0, completionTokens: 2 };
+  assert.deepEqual(await read('Look'), { ...expected, imageTokens: 16 });
+  assert.deepEqual(bodies[1], {
+    content: ['<|user|>Look', 'now<|end|>'],
+    add_special: true,
+    parse_special: true,
+  });
+  assert.doesNotMatch(JSON.stringify(bodies[0]), /aGk=/);
+  bodies.length = 0;
+  // A caller's text that looks like the mark of a picture: it cannot be told which one is.
+  assert.deepEqual(await read('<__media__>'), expected);
+  assert.equal(bodies.length, 1);
+});

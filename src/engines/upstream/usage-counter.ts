@@ -10,23 +10,43 @@ export interface UsageCounter {
    * @param recounted Counts of Parley's own, for what the server did not report.
    */
   getUsage(outputTokensMin: number, recounted?: RecountedUsage): Usage;
-  /** Returns which counts are missing or impossible: an empty prompt, or an answer without tokens. */
-  findMissing(outputTokensMin: number): { readonly prompt: boolean; readonly completion: boolean };
+  /** Returns which counts are missing or impossible: an empty prompt, or an answer or images without tokens. */
+  findMissing(outputTokensMin: number): MissingCounts;
+}
+
+export interface MissingCounts {
+  readonly prompt: boolean;
+  readonly completion: boolean;
+  readonly images: boolean;
 }
 
 export interface RecountedUsage {
   readonly promptTokens?: number | undefined;
+  /** Tokens of the prompt that do not stand for its images. */
+  readonly textTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
 }
 
-/** @param isPerChoice The server reports a usage for each choice, which counts the prompt again. */
-export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: boolean }): UsageCounter {
+export interface UsageCounterOptions {
+  /** The server reports a usage for each choice, which counts the prompt again. */
+  readonly isPerChoice: boolean;
+  /** The prompt contains images. */
+  readonly hasImages: boolean;
+}
+
+export function createUsageCounter({ isPerChoice, hasImages }: UsageCounterOptions): UsageCounter {
   let lastReported: WireUsage | undefined;
   let completion: number | undefined;
 
-  const findMissing = (outputTokensMin: number): { prompt: boolean; completion: boolean } => ({
+  const getReportedImageTokens = (): number | null | undefined => {
+    const details = lastReported?.prompt_tokens_details;
+    return details?.image_tokens ?? details?.multimodal_tokens?.image;
+  };
+
+  const findMissing = (outputTokensMin: number): MissingCounts => ({
     prompt: !lastReported?.prompt_tokens,
     completion: completion === undefined || (completion === 0 && outputTokensMin > 0),
+    images: hasImages && !getReportedImageTokens(),
   });
 
   return {
@@ -45,7 +65,11 @@ export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: bool
       const reasoningTokens =
         lastReported?.completion_tokens_details?.reasoning_tokens ?? lastReported?.reasoning_tokens ?? 0;
       const details = lastReported?.prompt_tokens_details;
-      const image = details?.image_tokens ?? details?.multimodal_tokens?.image;
+      const recountedImage =
+        missing.images && !missing.prompt && recounted?.textTokens !== undefined
+          ? Math.max(0, promptTokens - recounted.textTokens)
+          : undefined;
+      const image = getReportedImageTokens() || recountedImage;
       const audio = details?.audio_tokens ?? details?.multimodal_tokens?.audio;
       return {
         promptTokens,
