@@ -168,6 +168,18 @@ test('a projector is for a llama-server that gets messages', () => {
   refuse({ input: 'prompt' }, /^models\.seeing\.mmproj: needs `input: chat`/);
 });
 
+test('speculative decoding is for the embedded engine, by default with 8 tokens', () => {
+  const model = { path: '/m.gguf', speculative: { method: 'ngram' } };
+  const { runner } = expandEntry('m', { models: { m: model } });
+  assert.ok(runner.type === 'weights');
+  assert.equal(runner.draftTokens, 8);
+  const refuse = (fields: object, message: RegExp) =>
+    assert.throws(() => expandEntry('m', { models: { m: { ...model, ...fields } } }), { message });
+  refuse({ command: 'llama-server' }, /^models\.m\.speculative: is for the embedded engine/);
+  refuse({ speculative: { method: 'ngram', tokens: 65 } }, /^models\.m\.speculative\.tokens: /);
+  refuse({ speculative: { method: 'draft' } }, /^models\.m\.speculative\.method: /);
+});
+
 test('undeclared properties of a remote model are unknown until its engine reports them', () => {
   const up = expandEntry('up', {
     models: { up: { url: 'http://h/v1', abilities: { tools: false, thinking: 'none' } } },

@@ -84,6 +84,8 @@ export interface ModelEntry {
         /** Path of a template file that replaces the templates of the model file. */
         readonly chatTemplate?: string;
         readonly adapter?: Adapter;
+        /** Most tokens of an evaluation that are predicted from repetitions. */
+        readonly draftTokens?: number;
       }
     /** The engine that is installed on demand, for speech recognition or embeddings. */
     | { readonly type: 'onnx'; readonly weights: string; readonly task: WeightsTask }

@@ -34,6 +34,11 @@ export function resolveRunner(
       );
     if (record.mmproj !== undefined && record.input === 'prompt')
       throw createRecordError(`models.${name}.mmproj`, 'needs `input: chat`: prompts contain no images');
+    if (record.speculative !== undefined)
+      throw createRecordError(
+        `models.${name}.speculative`,
+        'is for the embedded engine; pass a program its own arguments in `args`',
+      );
     // vLLM serves a model and its adapters at once; llama-server applies an adapter to all requests.
     const isShared = record.command === 'vllm';
     const loadedAdapters = isShared ? adapters : [adapter ?? []].flat();
@@ -56,8 +61,13 @@ export function resolveRunner(
   }
   if (weights?.weights.folder) return { type: 'onnx', weights: weights.weights.id, task: weights.weights.folder.task };
   if (weights) {
-    const { chatTemplate } = record;
-    return { type: 'weights', weights: weights.weights.id, family, ...omitNullish({ chatTemplate, adapter }) };
+    const { chatTemplate, speculative } = record;
+    return {
+      type: 'weights',
+      weights: weights.weights.id,
+      family,
+      ...omitNullish({ chatTemplate, adapter, draftTokens: speculative?.tokens }),
+    };
   }
   if (record.url !== undefined) {
     return {

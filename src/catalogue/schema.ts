@@ -154,6 +154,15 @@ const adapter = z.union([
   z.strictObject({ path: z.string().min(1), scale: z.number().exactOptional() }),
 ]);
 
+/** Most tokens that an evaluation may draft: with the tokens of all sequences, they fit into one batch of the library. */
+const DRAFT_TOKENS_MAX = 64;
+
+/** Drafts of `ngram` copy what followed the last tokens earlier in the context. */
+const speculative = z.strictObject({
+  method: z.literal('ngram'),
+  tokens: z.int().min(1).max(DRAFT_TOKENS_MAX).default(8),
+});
+
 const model = z
   .strictObject({
     /** Id of weights in the catalogue. */
@@ -169,6 +178,8 @@ const model = z
     ...remoteFields,
     /** LoRA adapters by the names of the models that they become. */
     adapters: z.record(modelName, adapter).exactOptional(),
+    /** Speculative decoding in the embedded engine. */
+    speculative: speculative.exactOptional(),
     /** Reason why nothing runs the model. */
     none: z.string().min(1).exactOptional(),
     family: family.exactOptional(),
@@ -220,6 +231,7 @@ const QUALIFIERS = [
   ['revision', ['hub']],
   ['sha256', ['hub']],
   ['trust', ['hub']],
+  ['speculative', ['weights', 'hub', 'path']],
   ['adapters', ['weights', 'hub', 'path', 'command']],
   ...REMOTE_QUALIFIERS,
 ] as const;

@@ -47,6 +47,7 @@ describeEngineContract('llama engine in this process', EMBEDDED_FEATURES, async 
       freeBytesMin: 0,
     }),
     random: Math.random,
+    draftTokens: 16,
     compileGrammars: compileTestGrammars,
     killProcess: () => undefined,
   });

@@ -4,6 +4,7 @@ import type { KvCache } from './kv-cache.ts';
 import type { NativeModel } from './native-model.ts';
 import type { LineLogprob } from './protocol.ts';
 import { createPhaseSampler } from './sampling.ts';
+import { createTokenDrafter } from './token-drafter.ts';
 import { tokenizeSegments } from './tokenize-input.ts';
 
 /** The model that choices run on, and the cells of its sequences. */
@@ -32,6 +33,7 @@ export function createJobChoice(
       onDelta: (delta) => job.lines.push({ type: 'token', choice: index, ...delta }),
     }),
     sampler: createPhaseSampler(model, job, { seed, phase: 0, history: [] }),
+    drafter: createTokenDrafter(),
     pending: [],
     sampledTokens: [],
     phaseStart: job.prompt.length,
@@ -40,8 +42,11 @@ export function createJobChoice(
   };
 }
 
-/** Applies a sampled token to its choice: the choice continues, starts its next phase, or finishes. */
-export function applyToken(deps: ChoiceDeps, choice: RunningChoice, token: SampledToken<LineLogprob>): void {
+/**
+ * Applies a sampled token to its choice: the choice continues, starts its next phase, or finishes.
+ * @returns whether the token itself is what the choice evaluates next.
+ */
+export function applyToken(deps: ChoiceDeps, choice: RunningChoice, token: SampledToken<LineLogprob>): boolean {
   if (!token.isEndToken) {
     choice.sampledTokens.push(token.id);
     choice.phaseTokens.push(token.id);
@@ -50,14 +55,18 @@ export function applyToken(deps: ChoiceDeps, choice: RunningChoice, token: Sampl
   switch (result.type) {
     case 'more':
       // The context limits prompt and answer together, including the last token.
-      if (choice.slot.tokens.length + 1 < deps.model.loaded.contextTokens) choice.pending = [token.id];
-      else finishChoice(choice, choice.output.finishAtContextLimit());
-      return;
+      if (choice.slot.tokens.length + 1 < deps.model.loaded.contextTokens) {
+        choice.pending = [token.id];
+        return true;
+      }
+      finishChoice(choice, choice.output.finishAtContextLimit());
+      return false;
     case 'finished':
       finishChoice(choice, result);
-      return;
+      return false;
     case 'phase-end':
       startNextPhase(deps, choice, result);
+      return false;
   }
 }
 

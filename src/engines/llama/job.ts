@@ -10,6 +10,7 @@ import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, OutputLine, EngineRefusal, LineLogprob } from './protocol.ts';
 import type { PausedState } from './paused-states.ts';
 import type { Slot } from './slot-pool.ts';
+import type { TokenDrafter } from './token-drafter.ts';
 import { RefusalError } from './refusal-error.ts';
 import type { TokenizeInTurn } from './tokenize-in-turn.ts';
 import { TooManyTokensError, type MarkedTokens } from './tokenize-input.ts';
@@ -72,6 +73,7 @@ export interface JobChoice {
   readonly seed: number;
   readonly output: ChoiceOutput<LineLogprob>;
   sampler: NativeSampler;
+  readonly drafter: TokenDrafter;
   /** Tokens to evaluate next: one while generating, several during prefill, none while waiting for a copy. */
   pending: number[];
   /** All sampled tokens, for penalties across phases. */

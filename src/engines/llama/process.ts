@@ -78,6 +78,7 @@ const scheduler = createScheduler(model, {
     freeBytesMin: DISK_RESERVE_BYTES,
   }),
   prefixStore: prefixStore,
+  draftTokens: options.draftTokens ?? 0,
   random: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
   compileGrammars: compiler.compile,
   killProcess() {

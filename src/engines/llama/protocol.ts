@@ -134,6 +134,8 @@ export interface LlamaProcessArguments {
   readonly contextTokens?: number | undefined;
   /** Number of sequences, and most choices of one request. */
   readonly sequences: number;
+  /** Most tokens of an evaluation that are predicted from repetitions. Absent: none. */
+  readonly draftTokens?: number | undefined;
   readonly threads: number;
   readonly gpu: 'auto' | false;
   readonly queueLengthMax: number;

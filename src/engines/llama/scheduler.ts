@@ -5,6 +5,7 @@ import type { CompileGrammars } from '../grammar-compiler.ts';
 import { YIELD_MS } from '../limits.ts';
 import { MOVE_TIME_FACTOR, REEVALUATED_TOKENS_MAX, SAVE_RETRY_MS } from './limits.ts';
 import { getWaitMsMax } from '../priority.ts';
+import type { SampledToken } from '../choice-output.ts';
 import { createAdmissionPolicy, type AdmissionPolicy } from './admission-policy.ts';
 import { applyToken, createJobChoice, finishChoice, type ChoiceDeps } from './choice-steps.ts';
 import { createDecodeItem, markEvaluated, orderSteps, planTick, type EvaluationStep } from './tick-plan.ts';
@@ -29,7 +30,7 @@ import type { NativeModel } from './native-model.ts';
 import type { PausedStates } from './paused-states.ts';
 import { createPrefillPace } from './prefill-pace.ts';
 import type { PrefixStore } from './prefix-store.ts';
-import type { GenerateCall, SchedulerHealth, EngineRefusal } from './protocol.ts';
+import type { GenerateCall, SchedulerHealth, EngineRefusal, LineLogprob } from './protocol.ts';
 import { reportPromptTokens } from './report-prompt-tokens.ts';
 import type { LogitsIndex, LogitsIndexes } from './raw-probabilities.ts';
 import { sampleToken } from './sampling.ts';
@@ -79,6 +80,8 @@ export interface SchedulerOptions {
   /** States of interrupted choices. */
   readonly pausedStates: PausedStates;
   readonly random: () => number;
+  /** Most tokens of a tick that are predicted from repetitions; 0: none. */
+  readonly draftTokens: number;
   readonly compileGrammars: CompileGrammars;
   /** Ends this process at once, even while a thread is stuck in the native library. */
   readonly killProcess: () => void;
@@ -93,6 +96,9 @@ export const createScheduler = (model: NativeModel, options: SchedulerOptions): 
 interface Sampling {
   readonly choice: RunningChoice;
   readonly logitsIndex: LogitsIndex;
+  /** Drafted tokens, and for each of them where the logits of the token after it are. */
+  readonly draft: readonly number[];
+  readonly draftLogits: readonly LogitsIndex[];
 }
 
 class TickScheduler implements Scheduler, ChoiceDeps {
@@ -115,6 +121,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   private idleListeners: (() => void)[] = [];
   private recheckTimer: NodeJS.Timeout | undefined;
   private ticks = 0;
+  private draftTokens: number;
   private tokensTotal = 0;
 
   constructor(model: NativeModel, options: SchedulerOptions) {
@@ -123,6 +130,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     this.options = options;
     this.slots = createSlotPool(model.sequences);
     this.cells = options.cells;
+    this.draftTokens = options.draftTokens;
     this.explicitCache = createExplicitCache({ model, cells: this.cells, store: options.prefixStore });
     this.assignSequence = createSequenceAssigner({
       slots: this.slots,
@@ -384,6 +392,8 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     const { batched, separate } = planTick(ready, {
       tick: this.ticks,
       sliceTokens: (generating) => this.prefillPace.sliceTokens(generating),
+      draftTokens: this.draftTokens,
+      contextTokens: this.model.loaded.contextTokens,
     });
 
     if (batched.length > 0) await this.evaluate(batched);
@@ -408,15 +418,18 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       for (const { choice } of steps) this.fail(choice.job, error);
       return;
     }
-    this.prefillPace.observe({
-      tokens: items.reduce((sum, item) => sum + item.tokens.length, 0),
-      items: items.length,
-      ms: this.options.clock.monotonic() - startedAt,
-    });
+    const hasDrafts = steps.some(({ draft }) => draft !== undefined);
+    // Drafts need logits for each token, so they do not show the speed of prefill.
+    if (!hasDrafts)
+      this.prefillPace.observe({
+        tokens: items.reduce((sum, item) => sum + item.tokens.length, 0),
+        items: items.length,
+        ms: this.options.clock.monotonic() - startedAt,
+      });
 
     // Everything below is in this function, because each further asynchronous one would cost a promise per token.
     const samplings: Sampling[] = [];
-    for (const [at, { choice, tokens }] of steps.entries()) {
+    for (const [at, { choice, tokens, draft = [] }] of steps.entries()) {
       // Its job has failed in this loop.
       if (!hasSlot(choice)) continue;
       const position = choice.slot.tokens.length;
@@ -428,7 +441,8 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       }
       if (choice.job.cacheRequest && !choice.job.isCancelled)
         await this.explicitCache.saveReachedMarks(choice.job, choice.slot);
-      const logitsIndex = stepLogits[stepLogits.length - 1];
+      const draftLogits = Array.from(stepLogits).slice(stepLogits.length - draft.length);
+      const logitsIndex = stepLogits[stepLogits.length - 1 - draft.length];
       if (logitsIndex === undefined || choice.pending.length > 0 || choice.job.isCancelled) continue;
       const isFirst = !choice.job.isPromptEvaluated;
       if (isFirst && !(await this.runOrFail(choice.job, () => this.finishPrompt(choice)))) continue;
@@ -437,8 +451,15 @@ class TickScheduler implements Scheduler, ChoiceDeps {
         continue;
       }
       for (const sampledChoice of isFirst ? choice.job.choices.filter(hasSlot) : [choice])
-        samplings.push({ choice: sampledChoice, logitsIndex });
+        samplings.push({ choice: sampledChoice, logitsIndex, draft, draftLogits });
     }
+    await this.sampleAll(samplings);
+    if (!hasDrafts) return;
+    for (const [at, { choice }] of steps.entries())
+      if (hasSlot(choice)) this.removeRejected(choice, (items[at]?.position ?? 0) + (items[at]?.tokens.length ?? 0));
+  }
+
+  private async sampleAll(samplings: readonly Sampling[]): Promise<void> {
     // The first sampler may reorder the logits inside the library; the samplers after it only read them.
     const [head, ...rest] = samplings;
     if (!head) return;
@@ -472,10 +493,37 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     for (const other of job.choices) if (hasSlot(other) && other.slot !== slot) await this.cells.copy(slot, other.slot);
   }
 
-  private async sample(sampling: Sampling): Promise<void> {
-    const token = await sampleToken(this.model, this.grammarGuard, sampling);
-    if (!token.isEndToken) this.tokensTotal++;
-    applyToken(this, sampling.choice, token);
+  /**
+   * Samples the next token of a choice, and as long as the sampled token is the drafted one, the token after it. Each token is
+   * sampled from the logits that it has without a draft.
+   */
+  private async sample({ choice, logitsIndex, draft, draftLogits }: Sampling): Promise<void> {
+    let at: LogitsIndex | undefined = logitsIndex;
+    let accepted = 0;
+    while (at !== undefined) {
+      const token: SampledToken<LineLogprob> = await sampleToken(this.model, this.grammarGuard, {
+        choice,
+        logitsIndex: at,
+      });
+      if (!token.isEndToken) this.tokensTotal++;
+      if (!applyToken(this, choice, token) || token.id !== draft[accepted]) break;
+      markEvaluated(choice, 1);
+      at = draftLogits[accepted];
+      accepted++;
+    }
+    if (draft.length > 0) choice.drafter.observe(draft.length, accepted);
+  }
+
+  /** Removes the cells of drafted tokens that were not sampled. @param cells Number of cells that the sequence has. */
+  private removeRejected(choice: RunningChoice, cells: number): void {
+    const { slot } = choice;
+    if (slot.tokens.length >= cells) return;
+    const context = [...slot.tokens, ...choice.pending];
+    this.cells.truncate(slot, slot.tokens.length);
+    if (slot.tokens.length > 0) return;
+    // The model can only forget a whole sequence, so drafts would cost more than they save.
+    this.draftTokens = 0;
+    if (!choice.isFinished) choice.pending = context;
   }
 
   // ---- completion ---------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ function createTestChoice(
 }
 
 const plan = (ready: readonly RunningChoice[], tick: number) =>
-  planTick(ready, { tick: tick, sliceTokens: () => SLICE });
+  planTick(ready, { tick: tick, sliceTokens: () => SLICE, draftTokens: 0, contextTokens: 512 });
 const countTokens = (steps: readonly EvaluationStep[], choice: RunningChoice): number =>
   steps.find((step) => step.choice === choice)?.tokens ?? 0;
 

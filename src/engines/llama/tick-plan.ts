@@ -9,6 +9,16 @@ import type { DecodeItem } from './native-model.ts';
 export interface EvaluationStep {
   readonly choice: RunningChoice;
   readonly tokens: number;
+  /** Tokens that the model will probably sample next. They are evaluated with the pending token, and removed if it does not. */
+  readonly draft?: readonly number[];
+}
+
+export interface TickLimits {
+  readonly tick: number;
+  readonly sliceTokens: (generating: number) => number;
+  /** Most drafted tokens of a tick, which all its choices share. */
+  readonly draftTokens: number;
+  readonly contextTokens: number;
 }
 
 export interface TickPlan {
@@ -22,14 +32,12 @@ export interface TickPlan {
  * Plans one tick: one generation step for every choice, and one slice of prefill. The slice goes either to one seeded
  * request, or to the unseeded requests, which share it. Slices rotate among the reserved prompts; among the live ones
  * if there is no reserved prompt, or every LIVE_SLICE_INTERVAL ticks; and among the background ones if there is no
- * other prompt, or every BACKGROUND_SLICE_INTERVAL ticks.
+ * other prompt, or every BACKGROUND_SLICE_INTERVAL ticks. Ticks without prefill evaluate drafts of unseeded requests.
  *
  * @param ready Choices with pending tokens: one token while generating, more during prefill.
  */
-export function planTick(
-  ready: readonly RunningChoice[],
-  { tick, sliceTokens }: { readonly tick: number; readonly sliceTokens: (generating: number) => number },
-): TickPlan {
+export function planTick(ready: readonly RunningChoice[], limits: TickLimits): TickPlan {
+  const { tick, sliceTokens } = limits;
   const batched: EvaluationStep[] = [];
   const separate: EvaluationStep[] = [];
   const prompts: Record<Priority, RunningChoice[]> = { reserved: [], live: [], background: [] };
@@ -39,9 +47,10 @@ export function planTick(
   }
   const order = orderPrompts(prompts, tick);
   const [first] = order;
-  if (first?.job.isSeeded) {
+  if (!first) return { batched: addDrafts(batched, limits), separate };
+  if (first.job.isSeeded) {
     separate.push({ choice: first, tokens: Math.min(SEEDED_SLICE_TOKENS, first.pending.length) });
-  } else if (first) {
+  } else {
     let remainingTokens = sliceTokens(batched.length);
     for (const choice of order.filter(({ job }) => !job.isSeeded)) {
       const tokensMax = isReadingPrompt(choice.job) ? PROMPT_LOGPROBS_SLICE_TOKENS : Infinity;
@@ -52,6 +61,23 @@ export function planTick(
     }
   }
   return { batched: batched, separate: separate };
+}
+
+/** Adds drafts to generation steps. */
+function addDrafts(
+  steps: readonly EvaluationStep[],
+  { draftTokens, contextTokens }: TickLimits,
+): readonly EvaluationStep[] {
+  const share = Math.floor(draftTokens / Math.max(1, steps.length));
+  return steps.map((step) => {
+    const { job, slot, pending, drafter } = step.choice;
+    const [last] = pending;
+    const tokensMax = Math.min(share, contextTokens - slot.tokens.length - pending.length);
+    // The last token of a prompt may stand alone, too.
+    if (tokensMax <= 0 || last === undefined || !job.isPromptEvaluated) return step;
+    const draft = drafter.draft(slot.tokens, last, tokensMax);
+    return draft.length === 0 ? step : { ...step, draft };
+  });
 }
 
 /** Orders the prompts of one tick. The slice belongs to the first; the others share what it leaves. */
@@ -87,14 +113,18 @@ export const orderSteps = (steps: readonly EvaluationStep[]): readonly Evaluatio
   steps.filter(({ choice }) => !choice.isFinished).toSorted((a, b) => a.choice.slot.sequence - b.choice.slot.sequence);
 
 /**
- * Creates the library's item for one step. Only the last pending token of a choice needs logits, and every token of a
- * prompt whose log probabilities are requested.
+ * Creates the library's item for one step. Only the last pending token of a choice needs logits, and those after it: each
+ * drafted token, and every token of a prompt whose log probabilities are requested.
  */
-export const createDecodeItem = ({ choice: { slot, pending, job }, tokens }: EvaluationStep): DecodeItem => ({
+export const createDecodeItem = ({
+  choice: { slot, pending, job },
+  tokens,
+  draft = [],
+}: EvaluationStep): DecodeItem => ({
   sequence: slot.sequence,
   position: slot.tokens.length,
-  tokens: pending.slice(0, tokens),
-  logits: isReadingPrompt(job) ? 'all' : tokens === pending.length ? 'last' : 'none',
+  tokens: [...pending.slice(0, tokens), ...draft],
+  logits: isReadingPrompt(job) || draft.length > 0 ? 'all' : tokens === pending.length ? 'last' : 'none',
 });
 
 /** Records that the library has evaluated the first pending tokens of a choice. */

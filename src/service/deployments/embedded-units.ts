@@ -6,7 +6,7 @@ import { listContextLengths } from '../../engines/plan-context.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findTemplateFile, readTemplateFile } from '../chat-template-file.ts';
-import { getProcessAdapter } from '../process-adapter.ts';
+import { getProcessOptions } from '../process-adapter.ts';
 import { estimateUnits, type MemoryBudget, type MemoryEstimate } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 
@@ -36,7 +36,7 @@ export async function openEmbeddedUnits(
     );
   const chatTemplate = await readTemplateFile(entry, findTemplateFile(entry, modelFile));
   const process = await createLlamaProcess(
-    { ...llama, name, modelFile, ...getProcessAdapter(entry), contextTokens, sequences },
+    { ...llama, name, modelFile, ...getProcessOptions(entry), contextTokens, sequences },
     log,
   );
   const engine = createLlamaEngine({ process, sequences, ...omitNullish({ chatTemplate }) });

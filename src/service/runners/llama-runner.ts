@@ -4,21 +4,21 @@ import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
 import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findTemplateFile, getConfiguredTemplate, readTemplateFile } from '../chat-template-file.ts';
-import { formatAdapters, getProcessAdapter } from '../process-adapter.ts';
+import { formatAdapters, getDraftTokens, getProcessOptions } from '../process-adapter.ts';
 import { getConfiguredContext, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
-/** Runs local weights in the embedded llama.cpp. Entries with the same weights, context, template and adapter share one engine. */
+/** Runs local weights in the embedded llama.cpp. Entries with the same weights and settings share one engine. */
 export function createLlamaRunner(deps: RunnerDeps): Runner {
   const { llama, host, models, textEngines, log } = deps;
   const getWeights = (entry: ModelEntry): string => getRunnerOptions(entry, 'weights').weights;
   const getKey = (entry: ModelEntry): string =>
-    `llama ${getWeights(entry)} ${getConfiguredContext(entry, deps) ?? ''} ${getConfiguredTemplate(entry) ?? ''} ${formatAdapters(entry)}`;
+    `llama ${getWeights(entry)} ${getConfiguredContext(entry, deps) ?? ''} ${getConfiguredTemplate(entry) ?? ''} ${formatAdapters(entry)} ${getDraftTokens(entry) ?? ''}`;
 
   const startProcess = async (entry: ModelEntry, modelFile: string) => {
     const name = getWeights(entry);
     const contextTokens = getConfiguredContext(entry, deps);
-    return createLlamaProcess({ ...llama, name, modelFile, ...getProcessAdapter(entry), contextTokens }, log);
+    return createLlamaProcess({ ...llama, name, modelFile, ...getProcessOptions(entry), contextTokens }, log);
   };
 
   return {

@@ -30,6 +30,6 @@ export function selectRunner(
   return preferredProgram !== undefined && writesText && canRunInServer({ runner }) ? 'preferred-server' : 'llama';
 }
 
-/** Releases of llama-server differ in how they read the scale of an adapter. */
+/** Releases of llama-server differ in how they read the scale of an adapter, and in their arguments for drafts. */
 export const canRunInServer = ({ runner }: Pick<ModelEntry, 'runner'>): boolean =>
-  runner.type !== 'weights' || runner.adapter?.scale === undefined;
+  runner.type !== 'weights' || (runner.adapter?.scale === undefined && runner.draftTokens === undefined);

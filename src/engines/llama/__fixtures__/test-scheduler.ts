@@ -46,6 +46,7 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
   /** Returns the processor time of the sampling threads, in ms. */
   readonly cpuMs?: () => number;
   readonly prefixStore?: PrefixStore;
+  readonly draftTokens?: number;
   readonly queueLengthMax?: number;
   readonly queueWaitMsMax?: number;
   readonly workspaceShare?: number;
@@ -59,7 +60,7 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
 }
 
 /** A scheduler on a fake model. */
-export function createTestScheduler({ clock, compileGrammars = compileTestGrammars, cpuMs = () => 0, prefixStore, queueLengthMax = 8, queueWaitMsMax = 60_000, workspaceShare = 0.5,
+export function createTestScheduler({ clock, compileGrammars = compileTestGrammars, cpuMs = () => 0, prefixStore, draftTokens = 0, queueLengthMax = 8, queueWaitMsMax = 60_000, workspaceShare = 0.5,
   canSaveStates = () => true, onMove, readerWaitMsMax = 60_000,
   killProcess = () => undefined, ...fake }: TestSchedulerOptions = {}): TestScheduler {
   const model = createFakeNativeModel(fake);
@@ -74,6 +75,7 @@ export function createTestScheduler({ clock, compileGrammars = compileTestGramma
     workspaceShare,
     cells,
     pausedStates: createMemoryStates(model, canSaveStates, onMove),
+    draftTokens,
     random: () => 1,
     compileGrammars: compileGrammars,
     killProcess: killProcess,
