@@ -194,13 +194,15 @@ function findClose(middle: string, turnEnd: string): string | undefined {
 }
 
 /** Derives the marks from prompts: one opens a thought, and another closes it at once. */
-function deriveFromPrompts({ on, off }: Turns, source: string): ThoughtFormat | undefined {
+function deriveFromPrompts({ on, off, plain }: Turns, source: string): ThoughtFormat | undefined {
   for (const prompt of [off, on]) {
     const empty = /(<[^<>\s]+>|\[[A-Z_]+\])(\s*)(<[^<>\s]+>|\[\/[A-Z_]+\])\s*$/.exec(prompt ?? '');
     const [, open = '', blanks = '', close = ''] = empty ?? [];
     if (empty && arePaired(open, close)) return createFormat(open + blanks.slice(0, 1), close);
   }
   const open = LAST_TAG.exec(on ?? '')?.[0] ?? '';
+  // A mark of the role also stands before an answer without a thought.
+  if (plain?.split(ANSWER)[0]?.endsWith(open) === true) return undefined;
   // The mark of a thought whose end the template never shows ends as all of its kind do.
   const close = findPaired(open.trim(), source) ?? listPairs(open.match(THOUGHT_TAGS)?.[0] ?? '')[0];
   return close === undefined ? undefined : createFormat(open, close);

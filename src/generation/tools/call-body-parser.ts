@@ -15,6 +15,7 @@ export interface CallBodyParser {
 }
 
 const QUOTE = 0x22;
+const SINGLE_QUOTE = 0x27;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -36,6 +37,7 @@ export function createCallBodyParser(entry: 'members' | 'value', isObject: boole
   let state: 'after-member' | 'key' | 'after-key' | 'before-value' | 'value' = 'before-value';
   if (entry === 'members') state = 'after-member';
   let key = '';
+  let keyQuote = QUOTE;
   let isEscaped = false;
   /** The current value is the arguments, not the value of another member. */
   let isArguments = entry === 'value';
@@ -51,14 +53,15 @@ export function createCallBodyParser(entry: 'members' | 'value', isObject: boole
     if (!isObject) return 'done-before';
     if (isBlank(code) || code === COMMA) return 'more';
     if (code === BRACE_END) return 'done';
-    if (code !== QUOTE) return 'done-before';
+    if (!isQuote(code)) return 'done-before';
     state = 'key';
+    keyQuote = code;
     key = '';
     return 'more';
   };
 
   const takeKey = (code: number): void => {
-    if (!isEscaped && code === QUOTE) state = 'after-key';
+    if (!isEscaped && code === keyQuote) state = 'after-key';
     else if (key.length < KEY_CHARACTERS_MAX) key += String.fromCharCode(code);
     isEscaped = !isEscaped && code === BACKSLASH;
   };
@@ -122,20 +125,21 @@ const KEY_CHARACTERS_MAX = 16;
 /** Finds the end of one JSON value. */
 function createValueScanner() {
   let depth = 0;
-  let isInString = false;
+  /** Quote of the string that is open. */
+  let quote: number | undefined;
   let isEscaped = false;
   let isWord = false;
   return {
     canStart: (code: number): boolean =>
-      code === BRACE || code === BRACKET || code === QUOTE || isLiteralCharacter(code),
+      code === BRACE || code === BRACKET || isQuote(code) || isLiteralCharacter(code),
     take(code: number): 'more' | 'done' | 'done-before' {
-      if (isInString) {
-        if (!isEscaped && code === QUOTE) isInString = false;
+      if (quote !== undefined) {
+        if (!isEscaped && code === quote) quote = undefined;
         isEscaped = !isEscaped && code === BACKSLASH;
-        return isInString || depth > 0 ? 'more' : 'done';
+        return quote !== undefined || depth > 0 ? 'more' : 'done';
       }
       if (isWord) return isLiteralCharacter(code) ? 'more' : 'done-before';
-      if (code === QUOTE) isInString = true;
+      if (isQuote(code)) quote = code;
       else if (code === BRACE || code === BRACKET) depth++;
       else if (code === BRACE_END || code === BRACKET_END) return --depth === 0 ? 'done' : 'more';
       else isWord = depth === 0;
@@ -143,6 +147,9 @@ function createValueScanner() {
     },
   };
 }
+
+/** JSON has double quotes, Python also single ones. */
+const isQuote = (code: number): boolean => code === QUOTE || code === SINGLE_QUOTE;
 
 /** Whether a character belongs to a number, true, false or null. */
 const isLiteralCharacter = (code: number): boolean =>

@@ -38,21 +38,23 @@ interface Thread {
 interface ObjectText {
   readonly text: string;
   readonly depth: number;
-  readonly isInString: boolean;
+  /** Quote of the string that is open; empty outside of strings. */
+  readonly quote: string;
   readonly isEscaped: boolean;
 }
 
-const NO_OBJECT: ObjectText = { text: '', depth: 0, isInString: false, isEscaped: false };
+const NO_OBJECT: ObjectText = { text: '', depth: 0, quote: '', isEscaped: false };
 
 /** Returns the object with one more character; undefined where none starts. */
-function takeObject({ text, depth, isInString, isEscaped }: ObjectText, character: string): ObjectText | undefined {
+function takeObject({ text, depth, quote, isEscaped }: ObjectText, character: string): ObjectText | undefined {
   if (text === '' && character !== '{') return undefined;
-  const isQuote = character === '"' && !isEscaped;
   const opened = '{['.includes(character) ? 1 : '}]'.includes(character) ? -1 : 0;
+  const isInString = quote !== '';
+  const endsString = isInString && character === quote && !isEscaped;
   return {
     text: text + character,
     depth: isInString ? depth : depth + opened,
-    isInString: isInString !== isQuote,
+    quote: endsString ? '' : !isInString && (character === '"' || character === "'") ? character : quote,
     isEscaped: isInString && character === '\\' && !isEscaped,
   };
 }
@@ -107,6 +109,7 @@ export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: 
       const step = steps[at];
       if (step?.type === 'fork') pending.push(...step.next);
       if (step?.type === 'character') codes.add(step.code);
+      if (step?.type === 'name') for (const code of names.firstCodes) codes.add(code);
     }
     firstCodesByEntries.set(entries, codes);
     return codes;

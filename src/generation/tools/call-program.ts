@@ -15,13 +15,15 @@ import {
 import {
   compileSeparateParts,
   createEnds,
+  createWrapped,
   END_TOKEN,
   isDistinct,
   isJson,
+  listSpellings,
   withFlexibleBlanks,
   type CallStart,
 } from './separate-parts.ts';
-import { getNameKey, type ToolFormat } from './tool-formats.ts';
+import { getNameKey, TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
 
 /** All texts that calls of a format can consist of, compiled for a matcher. */
 export interface CallProgram {
@@ -34,35 +36,53 @@ export interface CallProgram {
   readonly tails: readonly number[];
 }
 
+/** Quotes of JSON, and those of Python. */
+const QUOTES = ['"', "'"] as const;
+
+const createKey = (name: string, quote: string): CallPattern => createSequence(quote + name + quote, BLANK, ':', BLANK);
+
 /** A member that small models write before the name. */
-const MEMBER_BEFORE_NAME = createSequence(
-  createAlternatives(
-    createSequence('"type"', BLANK, ':', BLANK, '"function"'),
-    createSequence(
-      createAlternatives('"id"', '"tool_call_id"'),
-      BLANK,
-      ':',
-      BLANK,
-      createAlternatives(createSequence('"', ID, '"'), ID),
+const createMemberBeforeName = (quote: string): CallPattern =>
+  createSequence(
+    createAlternatives(
+      createSequence(createKey('type', quote), `${quote}function${quote}`),
+      createSequence(
+        createAlternatives(createKey('id', quote), createKey('tool_call_id', quote)),
+        createAlternatives(createSequence(quote, ID, quote), ID),
+      ),
     ),
-  ),
-  BLANK,
-  ',',
-  BLANK,
-);
+    BLANK,
+    ',',
+    BLANK,
+  );
+
+/** The start of an object, and of the one in it that some models write as the protocol does: `{"type", "function": {`. */
+const createObjectStart = (quote: string): CallPattern => {
+  const members = createRepetition(createMemberBeforeName(quote));
+  const wrapped = createSequence(createKey('function', quote), '{', BLANK, members);
+  return createSequence('{', BLANK, members, createOptional(wrapped));
+};
 
 /** The object of a call up to its name. */
 const createObjectHead = (nameKey: string): CallPattern =>
-  createSequence('{', BLANK, createRepetition(MEMBER_BEFORE_NAME), `"${nameKey}"`, BLANK, ':', BLANK, '"', NAME, '"');
+  createAlternatives(
+    ...QUOTES.map((quote) => createSequence(createObjectStart(quote), createKey(nameKey, quote), quote, NAME, quote)),
+  );
 const OBJECT_HEAD = createObjectHead('name');
 
-const ARGUMENTS_KEY = createSequence(createAlternatives('"arguments"', '"parameters"'), BLANK, ':');
+const createArgumentsKey = (quote: string): CallPattern =>
+  createSequence(createAlternatives(createKey('arguments', quote), createKey('parameters', quote)));
+const ARGUMENTS_KEY = createAlternatives(...QUOTES.map(createArgumentsKey));
 
 /** An object with its arguments before its name. */
 const createReversedObject = (nameKey: string, tail: number): CallPattern =>
-  createSequence(
-    createSequence('{', BLANK, createRepetition(MEMBER_BEFORE_NAME), ARGUMENTS_KEY, BLANK, OBJECT, BLANK, ',', BLANK),
-    createSequence(`"${nameKey}"`, BLANK, ':', BLANK, '"', NAME, '"', BLANK, '}', call('closed', tail)),
+  createAlternatives(
+    ...QUOTES.map((quote) =>
+      createSequence(
+        createSequence(createObjectStart(quote), createArgumentsKey(quote), OBJECT, BLANK, ',', BLANK),
+        createSequence(createKey(nameKey, quote), quote, NAME, quote, BLANK, '}', call('closed', tail)),
+      ),
+    ),
   );
 
 /**
@@ -79,10 +99,11 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     tails.push(-1);
     const continuation = createSequence(
       BLANK,
+      EXTRA_BRACE,
       createOptional(createSequence(createAlternatives(',', ';'), BLANK)),
       head(tail),
     );
-    tails[tail] = compiler.add(createAlternatives(createEnds(closings), continuation));
+    tails[tail] = compiler.add(createAlternatives(createEnds(['}', ...closings]), continuation));
     return head(tail);
   };
   const createShapes = (
@@ -95,28 +116,35 @@ export function createCallProgram(format: ToolFormat): CallProgram {
       createAlternatives(objects(closings, head), createSequence('[', BLANK, objects([']', ...closings], head))),
     );
 
-  /** Calls as other families write them: models know several formats, and forget which is theirs. */
-  const createForeign = ([opening, ...closings]: (typeof FOREIGN_MARKS)[number]): CallPattern =>
-    createShapes(createSequence(opening, BLANK, createOptional(FENCE)), ['```', ...closings], (tail) =>
-      opening === '[TOOL_CALLS]'
-        ? createAlternatives(unmarkedObject(tail), createReversedObject('name', tail))
-        : unmarkedObject(tail),
-    );
   const foreign = [
-    ...FOREIGN_MARKS.map(createForeign),
+    // Calls as other families write them, also in a fence: models know several formats, and forget which is theirs.
+    createShapes(
+      createSequence(createAlternatives(...FOREIGN_OPENINGS), BLANK, createOptional(FENCE)),
+      ['```', ...FOREIGN_CLOSINGS],
+      looseObject,
+    ),
+    createShapes(FENCE, ['```'], looseObject),
+    createShapes(
+      createSequence(FENCE, createAlternatives(...FENCED_MARKS), BLANK, createOptional(FENCE)),
+      ['```', ...FOREIGN_CLOSINGS, '```'],
+      looseObject,
+    ),
     ...(isJson(format)
-      ? [...FUNCTION_TAGS, BUILT_IN_CALL].map((parts) =>
+      ? [...FUNCTION_TAGS, ...DEEPSEEK_CALLS, BUILT_IN_CALL].map((parts) =>
           compileSeparateParts({ ...format, ...parts }, tails, compiler.add),
         )
       : []),
   ];
   const nameKey = getNameKey(format);
   const markedHead = createObjectHead(nameKey ?? 'name');
-  const ownParts = nameKey === undefined ? compileSeparateParts(format, tails, compiler.add) : '';
+  const ownParts =
+    nameKey === undefined
+      ? createAlternatives(...listSpellings(format).map((each) => compileSeparateParts(each, tails, compiler.add)))
+      : '';
   const own =
     nameKey === undefined
       ? isDistinct(format)
-        ? [ownParts]
+        ? [ownParts, createWrapped(ownParts)]
         : format.openings.map((opening) => createSequence(opening, BLANK, ownParts))
       : format.openings.map((opening) =>
           createShapes(
@@ -129,24 +157,15 @@ export function createCallProgram(format: ToolFormat): CallProgram {
               ),
           ),
         );
-  const fenced = FOREIGN_MARKS.filter(
-    ([opening]) => FENCED_MARKS.includes(opening) && !format.openings.includes(opening),
-  );
   const anywhere = [
     ...own,
     ...foreign,
     // A format without any mark may follow words.
+    ...(format.begin === '[' && format.between === '(' ? [ownParts] : []),
     ...(/^\[?\{/.test(format.begin + format.before) ? [createShapes('', [END_TOKEN], unmarkedCall)] : []),
-    createSequence(
-      FENCE,
-      createAlternatives(
-        createShapes('', ['```'], unmarkedObject),
-        ...fenced.map(([opening, ...closings]) => createForeign([opening, ...closings, '```'])),
-      ),
-    ),
   ];
   const atLineStart = [
-    createShapes('', [END_TOKEN], unmarkedObject),
+    createShapes('', [END_TOKEN], looseObject),
     ...(nameKey === undefined && !isDistinct(format) ? [ownParts] : []),
   ];
   return {
@@ -170,6 +189,9 @@ function getTextBeforeObject({ begin, before }: ToolFormat, opening: string): st
   return at < 0 ? '' : (/^[^[{]*/.exec(head.slice(at + opening.length))?.[0] ?? '');
 }
 
+/** A brace too many, or that of an object around the call. */
+const EXTRA_BRACE = createOptional(createSequence('}', BLANK));
+
 /** Marks of other families around objects with a name and arguments: an opening, and what may follow. */
 export const FOREIGN_MARKS: readonly (readonly [opening: string, ...closings: string[]])[] = [
   ...[
@@ -189,7 +211,11 @@ export const FOREIGN_MARKS: readonly (readonly [opening: string, ...closings: st
   ['<|tool_call|>', '<|/tool_call|>'],
   ['<|tool_call_start|>', '<|tool_call_end|>'],
   ['functools'],
+  ['<|function_call|>'],
 ];
+
+const FOREIGN_OPENINGS = FOREIGN_MARKS.map(([opening]) => opening);
+const FOREIGN_CLOSINGS = FOREIGN_MARKS.flatMap(([, ...closings]) => closings);
 
 type CallParts = Pick<ToolFormat, 'begin' | 'before' | 'between' | 'after' | 'separator' | 'closings' | 'arguments'>;
 
@@ -211,6 +237,11 @@ export const FUNCTION_TAGS: readonly CallParts[] = (
   separator: '',
   closings: after === '' ? [] : [after],
 }));
+
+/** DeepSeek's calls: its models know the forms of each other. */
+const DEEPSEEK_CALLS: readonly CallParts[] = [TOOL_FORMATS.deepseek, TOOL_FORMATS['deepseek-v31']].map(
+  ({ begin, before, between, after, separator, closings }) => ({ begin, before, between, after, separator, closings }),
+);
 
 /** Llama's calls of tools that are built in, which it also writes for others. */
 const BUILT_IN_CALL: CallParts = {
@@ -241,6 +272,10 @@ const unmarkedObject = (tail: number): CallPattern =>
     BLANK,
     createAlternatives(createArgumentsStart(tail), createSequence('}', call('closed', tail))),
   );
+
+/** An object as models write it whatever their format is. */
+const looseObject = (tail: number): CallPattern =>
+  createAlternatives(unmarkedObject(tail), createReversedObject('name', tail));
 
 /** An object without a mark in the middle of a line: it is a call only if its arguments follow the name. */
 const unmarkedCall = (tail: number): CallPattern => createSequence(OBJECT_HEAD, BLANK, createArgumentsStart(tail));

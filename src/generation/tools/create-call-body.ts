@@ -2,6 +2,7 @@ import type { JsonSchema } from '../../core/grammar.ts';
 import { createCallBodyParser } from './call-body-parser.ts';
 import type { CallBody, CallText } from './call-body.ts';
 import type { MarkupToken } from './call-pattern.ts';
+import { createJsonNormalizer } from './json-normalizer.ts';
 import { createLiteralsBody } from './literals-body.ts';
 import { createTagsBody } from './tags-body.ts';
 import type { ToolFormat } from './tool-formats.ts';
@@ -21,13 +22,14 @@ export function createCallBody(
   return syntax.type === 'tags' ? createTagsBody(syntax, parameters, after) : createLiteralsBody(syntax);
 }
 
-/** Arguments that are JSON are emitted as the model wrote them. */
+/** Arguments that are JSON are emitted as the model wrote them; those in Python become JSON. */
 function createJsonBody(entry: 'members' | 'value', isObject: boolean): CallBody {
   const parser = createCallBodyParser(entry, isObject);
+  const normalizer = createJsonNormalizer();
   /** Position up to which the arguments were taken; undefined before the first of them. */
   let takenEnd: number | undefined;
   const getRest = (text: CallText, to: number): string =>
-    parser.argumentsStart === undefined ? '' : text.slice(takenEnd ?? parser.argumentsStart, to);
+    parser.argumentsStart === undefined ? '' : normalizer.take(text.slice(takenEnd ?? parser.argumentsStart, to));
   const body: { -readonly [Name in keyof CallBody]: CallBody[Name] } = {
     extraCharacters: 0,
     hasAllArguments: false,
@@ -47,13 +49,13 @@ function createJsonBody(entry: 'members' | 'value', isObject: boolean): CallBody
     takeRemaining(text, position) {
       const to = parser.argumentsEnd ?? position;
       if (takenEnd !== undefined && takenEnd >= to) return '';
-      const rest = getRest(text, to);
+      const rest = getRest(text, to) + normalizer.end();
       const isEmpty = rest === '' || (parser.isScalar && (rest === 'null' || rest === '""'));
       const isFirst = takenEnd === undefined;
       takenEnd = to;
       return isFirst && isEmpty ? '{}' : rest;
     },
-    takeCut: getRest,
+    takeCut: (text, position) => getRest(text, position) + normalizer.end(),
   };
   return body;
 }

@@ -24,6 +24,7 @@ export const END_TOKENS: readonly string[] = [
   '<turn|>',
   '<end_of_turn>',
   '<end_of_utterance>',
+  '<sep>',
   '<|END_OF_TURN_TOKEN|>',
   '<｜end▁of▁sentence｜>',
   '</s>',

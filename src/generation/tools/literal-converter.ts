@@ -99,7 +99,8 @@ export function createLiteralConverter({
         digitsMax = character === 'u' ? 4 : 2;
         return;
       }
-      text += ESCAPES.get(character) ?? character;
+      // As in Python, a backslash that escapes nothing stays.
+      text += ESCAPES.get(character) ?? `\\${character}`;
       return;
     }
     if (character === '\\' && quote.length === 1) {
@@ -237,6 +238,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['r', '\r'],
   ['b', '\b'],
   ['f', '\f'],
+  ...['\\', '/', '"', "'"].map((character) => [character, character] as const),
 ]);
 
 const WORDS: ReadonlyMap<string, string> = new Map([

@@ -71,8 +71,57 @@ const GIGACHAT: ToolFormat = {
   closings: [],
 };
 const KIMI_K2: ToolFormat = { ...KIMI, begin: '<|tool_calls_section_begin|>', end: '<|tool_calls_section_end|>' };
-const LFM2 = getUnshown('<|tool_list_start|>');
+const LFM2 = getUnshown('List of tools');
 const PYTHONIC = getUnshown('func_name1');
+const HERMES = TOOL_FORMATS.hermes;
+const PARAMETER = { beforeValue: '">', afterValue: '</parameter>' };
+const MINIMAX: ToolFormat = {
+  ...CODER,
+  begin: '<calls>',
+  before: '\n<invoke name="',
+  between: '">',
+  after: '\n</invoke>',
+  separator: '',
+  end: '\n</calls>',
+  arguments: { type: 'tags', beforeKey: '\n<parameter name="', separator: '', text: PARAMETER, other: PARAMETER },
+  openings: ['<calls>'],
+  closings: ['</invoke>', '</calls>'],
+};
+const DSML: ToolFormat = {
+  ...MINIMAX,
+  arguments: {
+    type: 'tags',
+    beforeKey: '\n<parameter name="',
+    separator: '',
+    text: { ...PARAMETER, beforeValue: '" string="true">' },
+    other: { ...PARAMETER, beforeValue: '" string="false">' },
+  },
+};
+const HY_PAIR = { beforeValue: '</arg_key:opensource><arg_value:opensource>', afterValue: '</arg_value:opensource>' };
+const HUNYUAN: ToolFormat = {
+  ...CODER,
+  begin: '<tool_calls:opensource>',
+  before: '<tool_call:opensource>',
+  between: '<tool_sep:opensource>',
+  after: '</tool_call:opensource>',
+  separator: '',
+  end: '</tool_calls:opensource>',
+  arguments: { type: 'tags', beforeKey: '<arg_key:opensource>', separator: '', text: HY_PAIR, other: HY_PAIR },
+  openings: ['<tool_calls:opensource>'],
+  closings: ['</tool_call:opensource>', '</tool_calls:opensource>'],
+};
+const APERTUS: ToolFormat = {
+  ...CODER,
+  begin: '<|tools_prefix|>[',
+  before: '{"',
+  between: '": ',
+  after: '}',
+  separator: ', ',
+  end: ']<|tools_suffix|>',
+  arguments: { type: 'json' },
+  openings: ['<|tools_prefix|>'],
+  closings: ['}', ']', '<|tools_suffix|>'],
+};
 const COHERE: ToolFormat = {
   ...TOOL_FORMATS.mistral,
   begin: '<|START_ACTION|>[',
@@ -99,6 +148,59 @@ const ADD = ['add', { a: 1 }];
 
 describe('calls that differ from their format', () => {
   for (const [what, format, text] of [
+    ['Python', HERMES, `<tool_call>{'name': 'add', 'arguments': {'a': 1}}</tool_call>`],
+    ['Python at the start of a line', HERMES, `{'name': 'add', 'arguments': {'a': 1}}`],
+    [
+      'an object in an object',
+      HERMES,
+      `<tool_call>{"type": "function", "function": {"name": "add", "arguments": {"a": 1}}}</tool_call>`,
+    ],
+    ['an object in an object without a type', HERMES, '{"function": {"name": "add", "arguments": {"a": 1}}}'],
+    ['a brace too many', HERMES, '<tool_call>{"name": "add", "arguments": {"a": 1}}}</tool_call>'],
+    [
+      'a brace too many after marks',
+      KIMI,
+      '<|calls_begin|><|call_begin|>functions.add:0<|argument_begin|>{"a": 1}}<|call_end|>',
+    ],
+    ['arguments before the name', TOOL_FORMATS.llama3, '{"parameters": {"a": 1}, "name": "add"}'],
+    [
+      'bars of ASCII',
+      TOOL_FORMATS['deepseek-v31'],
+      '<|tool▁calls▁begin|><|tool▁call▁begin|>add<|tool▁sep|>{"a": 1}<|tool▁call▁end|><|tool▁calls▁end|>',
+    ],
+    [
+      'the form of another version',
+      TOOL_FORMATS.deepseek,
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>add<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    ],
+    [
+      'the form of an older version',
+      TOOL_FORMATS['deepseek-v31'],
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n{"a": 1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    ],
+    ['a call without the brackets of its list', LFM2, '<|tool_call_start|>add(a=1)<|tool_call_end|>'],
+    [
+      'attributes without quotes',
+      MINIMAX,
+      '<calls>\n<invoke name=add>\n<parameter name=a>1</parameter>\n</invoke>\n</calls>',
+    ],
+    [
+      'no attribute that tells strings',
+      DSML,
+      '<calls>\n<invoke name="add">\n<parameter name="a">1</parameter>\n</invoke>\n</calls>',
+    ],
+    [
+      'a tag around a call',
+      MINIMAX,
+      '<tool_call><invoke name="add"><parameter name="a">1</parameter></invoke></tool_call>',
+    ],
+    [
+      'tags without their suffix',
+      HUNYUAN,
+      '<tool_calls><tool_call>add<tool_sep><arg_key>a</arg_key><arg_value>1</arg_value></tool_call></tool_calls>',
+    ],
+    ['a blank before a colon', APERTUS, '<|tools_prefix|>[{ "add" : {"a": 1}}]<|tools_suffix|>'],
+    ['a name on a line of its own', getUnshown('Json'), 'add\n{"a": 1}'],
     ['line breaks between tags', GLM, '<tool_call>\nadd\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>'],
     ['blanks around a key', GLM, '<tool_call>add<arg_key> a </arg_key><arg_value>1</arg_value></tool_call>'],
     ['no line breaks', CODER, '<tool_call><function=add><parameter=a>1</parameter></function></tool_call>'],
@@ -182,10 +284,15 @@ describe('calls that differ from their format', () => {
     assert.deepEqual(read(text, TOOL_FORMATS.hermes), { content: 'Done.', calls: [['add', values]] });
   });
 
-  it('are text in the middle of a line in a format without marks', () => {
-    for (const text of ['Write [add(a=1)].', 'See [add] and [stop()', '[add[0]]', '[other(a=1)]'])
+  it('are text in a format without marks where a list holds no call of a declared tool', () => {
+    for (const text of ['See [add] and [stop]', '[add[0]]', '[other(a=1)]'])
       assert.deepEqual(read(text, PYTHONIC), { content: text, calls: [] });
-    assert.deepEqual(read('Now:\n[add(a=1), stop()]', PYTHONIC), { content: 'Now:', calls: [ADD, ['stop', {}]] });
+    for (const blank of [' ', '\n'])
+      assert.deepEqual(read(`Now:${blank}[add(a=1), stop()]`, PYTHONIC), {
+        content: 'Now:',
+        calls: [ADD, ['stop', {}]],
+      });
+    assert.deepEqual(read(String.raw`[add(note="\d\"")]`, PYTHONIC).calls, [['add', { note: String.raw`\d"` }]]);
   });
 
   it('are text where a tag with the name of a tool stands in a text', () => {

@@ -38,6 +38,7 @@ export function compileSeparateParts(
   add: (pattern: CallPattern) => number,
 ): CallPattern {
   const { begin, before, between, after, separator } = format;
+  const beginPattern = createBeginPattern(begin);
   const tail = tails.push(-1) - 1;
   const start: CallMatch = { type: 'match', match: { type: 'call', body: 'value', isObject: false, tail, format } };
   const name = createSequence(NAME, BLANK);
@@ -52,10 +53,11 @@ export function compileSeparateParts(
       ...object,
     ),
   );
-  const ends = createEnds([...format.closings.map(withFlexibleBlanks), END_TOKEN]);
+  const extra = isJson(format) ? ['}'] : [];
+  const ends = createEnds([...[...extra, ...format.closings].map(withFlexibleBlanks), ...WRAPPER_ENDS, END_TOKEN]);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
   tails[tail] = add(createAlternatives(ends, next));
-  const first = createSequence(withFlexibleBlanks(begin), withFlexibleBlanks(before), afterHead);
+  const first = createSequence(beginPattern, withFlexibleBlanks(before), afterHead);
   if (!hasMark(before)) return first;
   const starts = listArgumentStarts(format);
   const certainHead =
@@ -63,13 +65,33 @@ export function compileSeparateParts(
   const shortened = begin === '' ? undefined : SECOND_MARK.exec(before)?.[1];
   return createAlternatives(
     first,
-    ...(shortened === undefined
-      ? []
-      : [createSequence(withFlexibleBlanks(begin), withFlexibleBlanks(shortened), afterHead)]),
+    ...(shortened === undefined ? [] : [createSequence(beginPattern, withFlexibleBlanks(shortened), afterHead)]),
     ...listLastMarks(before).map((mark) =>
       createSequence(withFlexibleBlanks(mark), mark === before ? afterHead : certainHead),
     ),
   );
+}
+
+/** Matches the text before all calls; models leave out the bracket of a list that has a mark. */
+const createBeginPattern = (begin: string): CallPattern =>
+  createAlternatives(...[begin, begin.replace(/(?<=>)\[$/, '')].map(withFlexibleBlanks));
+
+/** Tags that some models write around calls whose format has others. */
+const WRAPPERS = ['tool_call', 'tool_calls', 'function_calls'];
+export const WRAPPER_ENDS = WRAPPERS.map((name) => `</${name}>`);
+
+/** Matches calls in a tag of their own, and in one more that models write around them. */
+export const createWrapped = (pattern: CallPattern): CallPattern =>
+  createSequence(createAlternatives(...WRAPPERS.map((name) => `<${name}>`)), BLANK, pattern);
+
+/** Suffixes of tags that models leave out. */
+const OPTIONAL_SUFFIX = ':opensource';
+
+/** Returns the format, and as models write it that know its marks in another spelling. */
+export function listSpellings(format: ToolFormat): ToolFormat[] {
+  const text = JSON.stringify(format);
+  const shorter = text.replaceAll(OPTIONAL_SUFFIX, '');
+  return shorter === text ? [format] : [format, JSON.parse(shorter) as ToolFormat];
 }
 
 export const isJson = ({ arguments: syntax }: Pick<ToolFormat, 'arguments'>): boolean =>
@@ -119,10 +141,15 @@ const OPTIONAL_PART = new RegExp(`((?:\\[[A-Z_]+\\]|:)${ID_PLACE}|\\bfunctions\\
 export const withFlexibleBlanks = (text: string): CallPattern =>
   createSequence(
     ...text.split(OPTIONAL_PART).map((part, i) => {
-      const words = splitTags(part).flatMap((word): CallPattern[] => [toWordPattern(word), BLANK]);
+      const words = splitTags(part)
+        .flatMap((word) => word.split(JSON_SIGNS))
+        .flatMap((word): CallPattern[] => [toWordPattern(word), BLANK]);
       return i % 2 === 0 ? createSequence(...words) : createOptional(createSequence(...words));
     }),
   );
+
+/** Positions between signs of JSON, where blanks may stand. */
+const JSON_SIGNS = /(?<=")(?=[:,])|(?<=[{[])(?=["{])/;
 
 /** Marks that models write in two ways. */
 const SPELLINGS: Readonly<Record<string, string>> = {
@@ -134,10 +161,16 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 const toWordPattern = (word: string): CallPattern =>
   createAlternatives(...[word, SPELLINGS[word] ?? []].flat().map(toSpelledPattern));
 
-/** Matches a word; an id where it has the place of one. Models write the blanks in DeepSeek's marks in several ways. */
+/** Characters that models write in several ways: those of DeepSeek's marks, and the quotes of an attribute. */
+const VARIED = new RegExp(`(${ID_PLACE}|▁|｜|(?<==)"$|^"(?=>))`);
+
+const VARIANTS: Readonly<Record<string, CallPattern>> = {
+  [ID_PLACE]: ID,
+  '▁': createAlternatives('▁', '_', ' ', '\\_'),
+  '｜': createAlternatives('｜', '|'),
+  '"': createAlternatives('"', "'", ''),
+};
+
+/** Matches a word; an id where it has the place of one. */
 const toSpelledPattern = (word: string): CallPattern =>
-  createSequence(
-    ...word
-      .split(new RegExp(`(${ID_PLACE}|▁)`))
-      .map((part) => (part === ID_PLACE ? ID : part === '▁' ? createAlternatives('▁', '_', ' ', '\\_') : part)),
-  );
+  createSequence(...word.split(VARIED).map((part, i) => (i % 2 === 0 ? part : (VARIANTS[part] ?? part))));

@@ -72,11 +72,13 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     const match = keyEndCharacters.includes(seen.slice(-1)) ? keyEnd.exec(seen) : null;
     if (!match) return seen.length > KEY_CHARACTERS_MAX ? 'done-before' : 'more';
     const textMark = match[2];
-    const key = match[1]?.trim() ?? '';
+    // The mark before the key may have lost its quote.
+    const key = match[1]?.trim().replace(/^["']/, '') ?? '';
     const isTextMark = textMark !== undefined && marksStrings;
     writer.startKey(key);
     const property = getProperty(parameters, key);
-    const type = isTextMark ? 'text' : marksStrings ? 'value' : getValueType(property, parameters);
+    const hasType = marksStrings && match[3] === undefined;
+    const type = isTextMark ? 'text' : hasType ? 'value' : getValueType(property, parameters);
     const marks = withKey(textMark === undefined ? syntax.other : syntax.text, key);
     value = createValue(marks, type, {
       hasCdata: syntax.hasCdata,
@@ -227,8 +229,11 @@ const withKey = ({ beforeValue, afterValue }: ValueMarks, key: string): ValueMar
 /** Matches a mark with any number of blanks where it has some, around its tags, and any type's name at the place of one. */
 const toLoosePattern = (mark: string): string =>
   splitTags(mark)
-    .map((word) => RegExp.escape(word).replaceAll(TYPE_PLACE, '\\w+'))
+    .map((word) => word.split(ATTRIBUTE_QUOTE).map(RegExp.escape).join(`["']?`).replaceAll(TYPE_PLACE, '\\w+'))
     .join('\\s*');
+
+/** A quote of an attribute, which models leave out. */
+const ATTRIBUTE_QUOTE = /(?<==)"$|^"(?=>)/;
 
 /** Name of the elements of a list that is written as elements. */
 const ELEMENT_KEY = 'item';
@@ -293,7 +298,12 @@ const createStartPattern = ({ beforeKey, separator }: TagsSyntax): RegExp =>
   new RegExp(`^\\s*(?:${toLoosePattern(separator)})?\\s*${toLoosePattern(beforeKey)}$`);
 
 const createKeyPattern = ({ text, other }: TagsSyntax): RegExp =>
-  new RegExp(`^([^]*?)\\s*(?:(${toLoosePattern(text.beforeValue)})|${toLoosePattern(other.beforeValue)})$`);
+  new RegExp(
+    `^([^]*?)\\s*(?:(${toLoosePattern(text.beforeValue)})|${toLoosePattern(other.beforeValue)}|(${toLoosePattern(withoutAttribute(text.beforeValue))}))$`,
+  );
+
+/** Returns the mark before a value without the attribute that tells strings, which models leave out. */
+const withoutAttribute = (mark: string): string => mark.replace(/^"\s+\w+="[^"]*"(?=>)/, '"');
 
 /** Whether a text can become the mark before a key. */
 function canBecomeKeyStart(text: string, { beforeKey, separator }: TagsSyntax): boolean {

@@ -129,7 +129,6 @@ describe('createToolCallStage', () => {
       '```json\n{"name": "f"',
       '</tool_call> [TOOL_CALLS] ``` { "name" ',
       '  ',
-      '{"arguments": {}, "name": "f"}',
       '<<tool_call>>{"name" : "F"}',
     ]) {
       const { content, calls, reason } = bothWays(text);

@@ -6,6 +6,7 @@ import { createCallBody } from './create-call-body.ts';
 import { createCallMatcher, type CallMatcher, type TokenMatch } from './call-matcher.ts';
 import { isBlank } from './call-pattern.ts';
 import { createCallProgram, type CallProgram } from './call-program.ts';
+import { createJsonNormalizer } from './json-normalizer.ts';
 import type { ToolFormat } from './tool-formats.ts';
 import { createTextBuffer, type TextBuffer } from '../stages/text-buffer.ts';
 import { createToolNames } from './tool-names.ts';
@@ -135,7 +136,8 @@ function startCall(parser: CallParser, { token, start, name, object = '{}' }: To
   emit({ type: 'tool-call', choice: options.choice, index, id: options.createId(), name });
   const { tail } = token;
   if (token.body === 'closed') {
-    emitArguments(parser, object, emit);
+    const normalizer = createJsonNormalizer();
+    emitArguments(parser, normalizer.take(object) + normalizer.end(), emit);
     endCall(parser, tail);
   } else {
     const parameters = options.tools.find((tool) => tool.name === name)?.parameters;

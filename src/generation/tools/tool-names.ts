@@ -2,6 +2,8 @@
 export interface ToolNames {
   has(name: string): boolean;
   isPrefix(text: string): boolean;
+  /** Character codes with which names start. */
+  readonly firstCodes: readonly number[];
 }
 
 export function createToolNames(names: readonly string[]): ToolNames {
@@ -9,6 +11,7 @@ export function createToolNames(names: readonly string[]): ToolNames {
   const sorted = [...nameSet].toSorted((a, b) => (a < b ? -1 : 1));
   return {
     has: (name) => nameSet.has(name),
+    firstCodes: [...nameSet].map((name) => name.charCodeAt(0)),
     isPrefix(text) {
       // If a name starts with the text, the first name that does not sort before the text does.
       let low = 0;

@@ -87,10 +87,44 @@ const INTERNLM: ToolFormat = {
   markers: ['<|action_start|>', '<|plugin|>', '<|action_end|>'],
 };
 
+/** GLM 4 from 4.5 on, as the prompts for its older models describe it too. */
+const GLM_TAGS: ToolFormat = {
+  begin: '',
+  before: '<tool_call>',
+  between: '\n',
+  after: '\n</tool_call>',
+  separator: '\n',
+  end: '',
+  arguments: {
+    type: 'tags',
+    beforeKey: '<arg_key>',
+    separator: '\n',
+    text: { beforeValue: '</arg_key>\n<arg_value>', afterValue: '</arg_value>' },
+    other: { beforeValue: '</arg_key>\n<arg_value>', afterValue: '</arg_value>' },
+  },
+  openings: ['<tool_call>'],
+  closings: ['</tool_call>'],
+  markers: ['<tool_call>', '</tool_call>'],
+};
+
+/** GLM-4-0414 writes the name on a line of its own, and the arguments after it. */
+const GLM_LINES: ToolFormat = {
+  begin: '',
+  before: '',
+  between: '\n',
+  after: '',
+  separator: '\n',
+  end: '',
+  openings: [],
+  closings: [],
+  markers: [],
+};
+
 /** Sources: the makers' documentation of each model. */
 export const UNSHOWN_FORMATS: readonly UnshownFormat[] = [
   { mark: 'xml_tools', format: TOOL_FORMATS.hermes },
   { mark: '<|tool_list_start|>', format: LFM2 },
+  { mark: 'List of tools: ', format: LFM2 },
   {
     mark: '>>>all',
     format: FUNCTIONARY,
@@ -100,6 +134,8 @@ export const UNSHOWN_FORMATS: readonly UnshownFormat[] = [
   { mark: 'functools[', format: createObjectList('functools') },
   { mark: '<|tool_call|>', format: createObjectList('<|tool_call|>') },
   { mark: '<|action_start|>', format: INTERNLM },
-  { mark: 'func_name1(params_name1', format: PYTHONIC },
+  { mark: 'func_name1(param', format: PYTHONIC },
+  { mark: '<arg_key>', format: GLM_TAGS },
+  { mark: '请使用 Json 格式表示调用的参数', format: GLM_LINES },
   { mark: 'a json-formatted list of actions', format: COMMAND_R },
 ];

@@ -1,5 +1,6 @@
 import { FENCED_MARKS, FOREIGN_MARKS, FUNCTION_TAGS } from '../call-program.ts';
 import { END_TOKENS } from '../end-tokens.ts';
+import { WRAPPER_ENDS } from '../separate-parts.ts';
 import { splitTags } from '../split-enclosure.ts';
 import { isObjectFormat, type ToolFormat } from '../tool-formats.ts';
 
@@ -145,14 +146,14 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const object = `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${name}"`;
   const guessed = `${object}${B}(?:(?<value>,${B}"(?:arguments|parameters)"${B}:)|(?<closed>\\}))`;
   const fence = `\`\`\`(?:json|JSON|xml|tool_call)?${B}`;
-  const separator = `${B}(?:[,;]${B})?`;
+  const separator = `${B}(?:\\}${B})?(?:[,;]${B})?`;
   const optional = (texts: readonly string[]): string => `(?:(?:${texts.map(escape).join('|')})${B})?`;
   const ends = (closings: readonly string[]): string => B + closings.map((closing) => optional(closing === END_TOKEN ? END_TOKENS : [closing])).join('');
   const pair = (opening: string, call: string, closings: readonly string[], needsLineStart = false): Shape[] =>
     [false, true].map((isList) => ({
       head: sticky(opening + (isList ? `\\[${B}` : '') + call),
       next: sticky(separator + call),
-      end: sticky(ends(isList ? [']', ...closings] : closings)),
+      end: sticky(ends(['}', ...(isList ? [']'] : []), ...closings])),
       isObject: true,
       needsLineStart,
     }));
@@ -161,19 +162,19 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
       `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}(?:${loose(between)}|(?=\\{))(?<value>)${before.startsWith('<function') ? '(?=\\{|</function>)' : ''}`,
     ),
     next: undefined,
-    end: sticky(ends(closings)),
+    end: sticky(ends(['}', ...closings.filter((closing) => closing !== END_TOKEN), ...WRAPPER_ENDS, END_TOKEN])),
     isObject: false,
     needsLineStart: false,
   });
+  const anyOf = (texts: readonly string[]): string => `(?:${texts.map(escape).join('|')})`;
+  const foreignClosings = FOREIGN_MARKS.flatMap(([, ...closings]) => closings);
   const withArguments = `${object}${B}(?<value>,${B}"(?:arguments|parameters)"${B}:)`;
   return [
     ...(isObjectFormat(format)
       ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, [...format.closings, END_TOKEN]))
       : [createParts({ ...format, closings: [...format.closings, END_TOKEN] })]),
-    ...FOREIGN_MARKS.flatMap(([opening, ...closings]) => [
-      ...pair(`${escape(opening)}${B}(?:${fence})?`, guessed, ['```', ...closings]),
-      ...(format.openings.includes(opening) || !FENCED_MARKS.includes(opening) ? [] : pair(`${fence}${escape(opening)}${B}(?:${fence})?`, guessed, ['```', ...closings, '```'])),
-    ]),
+    ...pair(`${anyOf(FOREIGN_MARKS.map(([opening]) => opening))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings]),
+    ...pair(`${fence}${anyOf(FENCED_MARKS)}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings, '```']),
     ...FUNCTION_TAGS.map((parts) => createParts({ ...parts, closings: [...parts.closings, END_TOKEN] })),
     ...(/^\[?\{/.test(format.begin + format.before) ? pair('', withArguments, [END_TOKEN]) : []),
     ...pair(fence, guessed, ['```']),
