@@ -5,7 +5,7 @@ import { TOOL_NAME_TOKENS_MAX } from './limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
-import type { TextEngine } from '../engines/engine.ts';
+import type { LoadedModel, TextEngine } from '../engines/engine.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { addOutputChecks, type CheckAnswer } from './output-checks.ts';
 import { planCompletion } from './plan-completion.ts';
@@ -18,7 +18,8 @@ import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
 import { canKeepThoughts, canThink, clampBudget, planThinking } from './thinking.ts';
 import { getEndText, USUAL_THOUGHTS } from './thoughts/thought-format.ts';
-import { TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
+import { listEndTokens } from './tools/end-tokens.ts';
+import { TOOL_FORMATS, type ToolFormat, type ToolFormatName } from './tools/tool-formats.ts';
 import { planTools, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
 
@@ -203,12 +204,24 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
               ]
             : []),
           // After the calls: marks inside arguments must stay.
-          ...(thought.removedMarks.length > 0 ? [createMarkRemovalStage(thought.removedMarks)] : []),
+          createMarkRemovalStage(
+            [...thought.removedMarks, ...(toolUse ? listSectionMarks(format, model) : [])],
+            listEndTokens(model),
+          ),
         ],
         { engine, phases: sentPhases, toolUse, outputFormat, checkAnswer: deps.checkAnswer, holdBatch },
       ),
   };
 }
+
+/** Lists special tokens around all calls, which stand in an answer also where no call stands between them. */
+const listSectionMarks = (
+  { begin, end, markers }: ToolFormat,
+  { specialTokens }: Pick<LoadedModel, 'specialTokens'>,
+): string[] =>
+  markers.filter(
+    (mark) => specialTokens.includes(mark) && [begin, end].some((text) => text.replace(/[[\]]/, '').trim() === mark),
+  );
 
 /**
  * Rejects a required call of a model whose call format is unknown, unless a grammar constrains it.

@@ -8,7 +8,7 @@ const MARKS = ['<think>', '</think>'];
 const end: ChoiceEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
 
 const run = (pieces: readonly string[]): { text: string; tokens: number } => {
-  const stage = createMarkRemovalStage(MARKS);
+  const stage = createMarkRemovalStage(MARKS, ['<|end|>']);
   let text = '';
   let tokens = 0;
   const take = (event: ChoiceEvent): void => {
@@ -35,6 +35,17 @@ describe('createMarkRemovalStage', () => {
         assert.equal(result.tokens, pieces.length);
       }),
     );
+  });
+
+  it('removes a token that ends the turn only at the end of the text, however it is split', () => {
+    for (const [whole, expected] of [
+      ['Hello.<|end|>', 'Hello.'],
+      ['Hello.<|end|> \n', 'Hello.'],
+      ['Write <|end|> here', 'Write <|end|> here'],
+      ['a<|end|>b<|end|>', 'a<|end|>b'],
+      ['a<|en', 'a<|en'],
+    ] as const)
+      for (const pieces of [[whole], [...whole]]) assert.equal(run(pieces).text, expected);
   });
 
   it('holds back only text that may become a mark', () => {

@@ -5,8 +5,15 @@ import { createTextBuffer } from './text-buffer.ts';
 /**
  * Removes marks from an answer's text, also those that are split over several events. A model whose thought was closed
  * for it may think on and close it again: this mark is not part of the answer.
+ *
+ * @param endMarks Texts that are removed only at the end of the text: tokens that end the turn, which some servers pass on.
  */
-export function createMarkRemovalStage(marks: readonly string[]): Stage<ChoiceEvent, ChoiceEvent> {
+export function createMarkRemovalStage(
+  marks: readonly string[],
+  endMarks: readonly string[] = [],
+): Stage<ChoiceEvent, ChoiceEvent> {
+  const end = new RegExp(`(?:${endMarks.map((mark) => RegExp.escape(mark)).join('|') || '(?!)'})\\s*$`);
+  const heldMarks = [...marks, ...endMarks];
   const buffer = createTextBuffer();
   /** Text before this position was emitted or dropped. */
   let doneEnd = 0;
@@ -15,9 +22,15 @@ export function createMarkRemovalStage(marks: readonly string[]): Stage<ChoiceEv
     for (;;) {
       const text = buffer.slice(doneEnd, buffer.end);
       const [at, mark] = findFirstMark(text, marks);
-      const emittedLength = mark === undefined ? text.length - (isLast ? 0 : countPossibleMarkChars(text, marks)) : at;
+      const endAt = mark === undefined ? end.exec(text)?.index : undefined;
+      const emittedLength =
+        mark !== undefined ? at : (endAt ?? text.length - (isLast ? 0 : countPossibleMarkChars(text, heldMarks)));
       doneEnd += emittedLength;
       buffer.emitUntil(doneEnd, emit);
+      if (endAt !== undefined && isLast) {
+        doneEnd = buffer.end;
+        buffer.dropUntil(doneEnd);
+      }
       if (mark === undefined) return;
       doneEnd += mark.length;
       buffer.dropUntil(doneEnd);

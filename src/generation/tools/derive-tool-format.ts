@@ -191,8 +191,8 @@ function deriveInForm(
     between: two === undefined || second < 0 ? undefined : two.slice(firstEnd, second),
     last: one.slice(firstEnd),
   });
-  // The call follows the question without a mark of its own.
-  if (parts.begin.includes(USER.content)) return undefined;
+  // The call follows the question, or the end of the prompt, without a mark of its own.
+  if (parts.begin.includes(USER.content) || (parts.begin + parts.before).trim() === '') return undefined;
   const { format, endToken } = splitEndToken({ ...parts, between, arguments: syntax }, eosToken);
   const { closings, ...marks } = listMarks(format, { specialTokens, otherTexts: listThoughtTexts(thoughts) });
   // Some servers output the token.

@@ -1,3 +1,4 @@
+import type { LoadedModel } from '../../engines/engine.ts';
 import type { ToolFormat } from './tool-formats.ts';
 
 /**
@@ -30,6 +31,12 @@ export const END_TOKENS: readonly string[] = [
   '</s>',
   '<eos>',
 ];
+
+/** Lists the tokens of a vocabulary that end a turn. */
+export const listEndTokens = ({ eosToken, specialTokens }: Pick<LoadedModel, 'eosToken' | 'specialTokens'>): string[] =>
+  [eosToken, ...END_TOKENS.filter((token) => token !== eosToken && specialTokens.includes(token))].filter(
+    (token) => token !== '',
+  );
 
 type CallEnd = Pick<ToolFormat, 'after' | 'end'>;
 

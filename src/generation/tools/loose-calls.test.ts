@@ -202,6 +202,17 @@ describe('calls that differ from their format', () => {
     ['a blank before a colon', APERTUS, '<|tools_prefix|>[{ "add" : {"a": 1}}]<|tools_suffix|>'],
     ['a name on a line of its own', getUnshown('Json'), 'add\n{"a": 1}'],
     ['line breaks between tags', GLM, '<tool_call>\nadd\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>'],
+    ['no mark after a value', GLM, '<tool_call>add<arg_key>a</arg_key><arg_value>1</tool_call>'],
+    [
+      'no mark before the next key',
+      GLM,
+      '<tool_call>add<arg_key>a</arg_key><arg_value>1<arg_key>a</arg_key></tool_call>',
+    ],
+    [
+      'a key without a value',
+      GLM,
+      '<tool_call>add<arg_key>note</arg_key><arg_key>a</arg_key><arg_value>1</arg_value></tool_call>',
+    ],
     ['blanks around a key', GLM, '<tool_call>add<arg_key> a </arg_key><arg_value>1</arg_value></tool_call>'],
     ['no line breaks', CODER, '<tool_call><function=add><parameter=a>1</parameter></function></tool_call>'],
     ['no outer tag', CODER, '<function=add>\n<parameter=a>1</parameter>\n</function>'],

@@ -33,6 +33,8 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
   /** Texts on a line of their own that end a value whose mark is missing: of the next key, and of the call. */
   const implicitEnds = [syntax.beforeKey, after].map((mark) => /^<[^<>]*>?/.exec(mark.trim())?.[0] ?? '');
   const [nextKey = '', callEnd = ''] = implicitEnds;
+  /** Tags that are complete, as in GLM, end such a value on its own line too. */
+  const areComplete = /^<\w+>$/.test(syntax.beforeKey.trim());
   /** The last characters of a value. */
   let recent = '';
   const marksStrings = syntax.text.beforeValue !== syntax.other.beforeValue;
@@ -62,18 +64,27 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     finish();
     return 'done-before';
   };
-  const takeKey = (): 'more' | 'done-before' => {
+  const takeKey = (): 'more' | 'done' | 'done-before' => {
     if (seen === '/' && mayEndInKey) {
       body.extraCharacters = keyStartLength;
       finish();
       return 'done-before';
     }
-    body.extraCharacters = 0;
+    const tagStart = areComplete ? seen.lastIndexOf('<') : -1;
+    // Characters that may end the call must stay.
+    body.extraCharacters = tagStart >= 0 && callEnd.startsWith(seen.slice(tagStart)) ? seen.length - tagStart : 0;
+    if (areComplete && callEnd.length >= LINE_END_CHARS_MIN && seen.endsWith(callEnd)) {
+      // A key without a value.
+      finish();
+      return 'done';
+    }
     const match = keyEndCharacters.includes(seen.slice(-1)) ? keyEnd.exec(seen) : null;
     if (!match) return seen.length > KEY_CHARACTERS_MAX ? 'done-before' : 'more';
     const textMark = match[2];
     // The mark before the key may have lost its quote.
-    const key = match[1]?.trim().replace(/^["']/, '') ?? '';
+    const written = match[1] ?? '';
+    // A key without a value may come before.
+    const key = (areComplete ? (written.split(nextKey).at(-1) ?? '') : written).trim().replace(/^["']/, '');
     const isTextMark = textMark !== undefined && marksStrings;
     writer.startKey(key);
     const property = getProperty(parameters, key);
@@ -83,6 +94,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     value = createValue(marks, type, {
       hasCdata: syntax.hasCdata,
       implicitEnds,
+      endsOnOwnLine: areComplete,
       toJson: (text) => parseNested(text, syntax, property, parameters) ?? toAllowedJson(text, property, parameters),
     });
     seen = '';
@@ -144,8 +156,9 @@ interface Value {
 }
 
 interface ValueOptions {
-  /** Texts that end the value on a line of their own. */
+  /** Texts that end the value, on a line of their own or (`endsOnOwnLine`) also on that of the value. */
   readonly implicitEnds?: readonly string[];
+  readonly endsOnOwnLine?: boolean;
   readonly hasCdata?: boolean | undefined;
   /** Converts the text of a value that is not a string. */
   readonly toJson?: (text: string) => string;
@@ -159,13 +172,15 @@ const CDATA_START = '<![CDATA[';
 function createValue(
   { beforeValue, afterValue }: ValueMarks,
   type: ValueType,
-  { hasCdata = false, implicitEnds = [], toJson = toJsonValue }: ValueOptions = {},
+  { hasCdata = false, implicitEnds = [], endsOnOwnLine = false, toJson = toJsonValue }: ValueOptions = {},
 ): Value {
   let mark = afterValue.trim();
   /** Blanks that the format has around a value do not belong to it. */
   const blankBefore = beforeValue.slice(beforeValue.trimEnd().length);
   const blankAfter = afterValue.slice(0, afterValue.length - afterValue.trimStart().length);
-  const lineEnds = implicitEnds.filter((end) => end.length >= LINE_END_CHARS_MIN).map((end) => `\n${end}`);
+  const lineEnds = implicitEnds
+    .filter((end) => end.length >= LINE_END_CHARS_MIN)
+    .flatMap((end) => [`\n${end}`, ...(endsOnOwnLine ? [end] : [])]);
   let heldMax = Math.max(mark.length + blankAfter.length, ...lineEnds.map(({ length }) => length));
   /** The end of the value, which may be the start of the mark. */
   let held = '';

@@ -174,7 +174,7 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
       ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, [...format.closings, END_TOKEN]))
       : [createParts({ ...format, closings: [...format.closings, END_TOKEN] })]),
     ...pair(`${anyOf(FOREIGN_MARKS.map(([opening]) => opening))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings]),
-    ...pair(`${fence}${anyOf(FENCED_MARKS)}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings, '```']),
+    ...pair(`${fence}${anyOf(FENCED_MARKS.filter((mark) => !format.openings.includes(mark)))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings, '```']),
     ...FUNCTION_TAGS.map((parts) => createParts({ ...parts, closings: [...parts.closings, END_TOKEN] })),
     ...(/^\[?\{/.test(format.begin + format.before) ? pair('', withArguments, [END_TOKEN]) : []),
     ...pair(fence, guessed, ['```']),
