@@ -36,6 +36,8 @@ function addCutMarks(format: ThoughtFormat, source: string): ThoughtFormat {
   // A mark that says that the answer begins has one that says that it ends.
   if (format.answerClose === '' && format.close.startsWith('[BEGIN '))
     return { ...format, answerClose: format.close.replace('BEGIN', 'END') };
+  const paired = format.answerOpenings.map((mark) => findPaired(mark, source)).find((mark) => mark !== undefined);
+  if (format.answerClose === '' && paired !== undefined) return { ...format, answerClose: paired };
   const [open, answerClose] = CUT_MARKS;
   const isCut =
     format.isShown && format.answerOpenings.length === 0 && CUT_MARKS.every((mark) => source.includes(mark));

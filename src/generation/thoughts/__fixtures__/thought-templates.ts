@@ -32,6 +32,16 @@ const CALLS =
 
 /** Templates that write thoughts as families of models do, by the way in which they show them. */
 export const THOUGHT_TEMPLATES: Readonly<Record<string, ThoughtTemplate>> = {
+  'marks around an answer, of which the second stands only before calls': {
+    source: createTemplate({
+      answer:
+        '<|START_THINKING|>{{ message.reasoning_content or "" }}<|END_THINKING|><|START_TEXT|>{{ message.content }}{% if message.tool_calls %}<|END_TEXT|>{% endif %}',
+      prompt: '<|START_THINKING|>{% if not enable_thinking %}<|END_THINKING|>{% endif %}',
+    }),
+    marks: ['<|START_THINKING|>', '<|END_THINKING|>'],
+    ends: ['opened', 'closed'],
+    answer: { answerOpenings: ['<|START_TEXT|>'], answerClose: '<|END_TEXT|>' },
+  },
   'earlier thoughts in tags, and a switch that closes them': {
     source: createTemplate({
       answer: '<think>\n{{ message.reasoning_content or "" }}\n</think>\n\n{{ message.content }}',
