@@ -3,12 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { PGlite } from '@electric-sql/pglite';
 import { DatabaseSync } from 'node:sqlite';
 import type { StoreDialect } from '../../src/store/dialects/dialect.ts';
-import { createPgliteDialect } from '../../src/store/dialects/pglite.ts';
 import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
+import { createTestPgliteDialect } from './__fixtures__/dialects.ts';
 
 /** Schema and data of the first release, which had only keys. Never changes. */
 const RELEASED_0001 = `
@@ -35,11 +34,8 @@ describe('migration of a database of the first release', () => {
     database.close();
     return Promise.resolve(createSqliteDialect({ file }));
   };
-  const createOldPglite = async (): Promise<StoreDialect> => {
-    const pglite = new PGlite();
-    await pglite.exec(RELEASED_0001);
-    return createPgliteDialect(pglite);
-  };
+  const createOldPglite = (): Promise<StoreDialect> =>
+    Promise.resolve(createTestPgliteDialect({ initialSql: RELEASED_0001 }));
 
   for (const [name, openOldDatabase] of Object.entries({ sqlite: createOldSqlite, postgres: createOldPglite })) {
     it(`keeps its keys and accepts conversations (${name})`, async () => {
