@@ -7,6 +7,9 @@ import { ATTACKER_ADDRESS, type AttackTarget, describeAttacks } from './harness.
 
 // JSON bodies, which are in memory from their first byte until they are parsed.
 
+/** More of them than the service holds in memory at a time, and five times as many as it holds of one workspace. */
+const BODIES = 20;
+
 /** Bytes of a body that arrive at once. The others arrive slowly. */
 const FAST_BYTES = (JSON_BODY_BYTES_MAX * 15) / 16;
 
@@ -68,14 +71,14 @@ const createAttack = (name: string, attack: BodyAttack) => ({
   // 64 MiB of bodies, and the texts of those that were parsed, until they are collected.
   memoryMibMax: 400,
   async run(target: AttackTarget): Promise<void> {
-    const statuses = await Promise.all(Array.from({ length: 40 }, () => sendSlowly(target, attack)));
+    const statuses = await Promise.all(Array.from({ length: BODIES }, () => sendSlowly(target, attack)));
     assert.deepEqual(new Set(statuses), new Set([200]), 'each body must be read in the end');
   },
 });
 
 describeAttacks('attacks with bodies', {}, [
-  createAttack('40 bodies of 16 MiB at once, of which the last MiB arrives slowly', { ...CHAT, hasLength: true }),
-  createAttack('40 bodies of 16 MiB and of unstated length at once, of which the last MiB arrives slowly', {
+  createAttack('20 bodies of 16 MiB at once, of which the last MiB arrives slowly', { ...CHAT, hasLength: true }),
+  createAttack('20 bodies of 16 MiB and of unstated length at once, of which the last MiB arrives slowly', {
     ...CHAT,
     hasLength: false,
   }),

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { type ParleyOptions, type ParleyProcess, startParley } from '../clients/harness.ts';
-import type { Measured, OthersMessage, OthersOptions } from './others.ts';
+import type { Measured, OthersCommand, OthersMessage, OthersOptions } from './others.ts';
 
 /** Longest call of another workspace at the 99th percentile, in ms. */
 const OTHERS_MS_MAX = { models: 250, chat: 1000 };
@@ -54,17 +54,21 @@ export function describeAttacks(title: string, options: ParleyOptions, attacks: 
   describe(title, { skip: platform() !== 'linux' && 'needs /proc and 127.0.0.2' }, () => {
     const workerCount = Number(options.env?.['PARLEY_WORKERS'] ?? 0);
     let parley: ParleyProcess;
-    let keys: { readonly attacker: string; readonly others: string };
+    let attackerKey = '';
+    let others: Others | undefined;
     before(async () => {
       parley = await startParley({ engine: 'scripted', sequences: 4, ...options });
-      const [attacker, others] = await Promise.all([
+      // The first key of the service is that of the other workspace.
+      [attackerKey, others] = await Promise.all([
         createKey(parley.data, '--workspace', 'attacker'),
-        createKey(parley.data, '--workspace', 'others'),
+        startOthers({ address: parley.address, key: parley.key }),
       ]);
-      keys = { attacker, others };
       assert.equal(listWorkers(parley.pid).length, workerCount);
     });
-    after(() => parley?.stop());
+    after(async () => {
+      await others?.close();
+      await parley?.stop();
+    });
 
     for (const { name, memoryMibMax: processMibMax = MEMORY_MIB_MAX, run } of attacks) {
       const memoryMibMax = processMibMax * Math.max(1, workerCount);
@@ -73,11 +77,12 @@ export function describeAttacks(title: string, options: ParleyOptions, attacks: 
           parley,
           address: parley.address,
           port: Number(new URL(parley.address).port),
-          key: keys.attacker,
+          key: attackerKey,
           signal: t.signal,
           createKey: (...args) => createKey(parley.data, ...args),
         };
-        const others = await startOthers({ address: parley.address, key: keys.others });
+        others ??= assert.fail('the other workspace was not started');
+        others.start();
         const memory = watchMemory(parley.pid);
         let fault: { readonly error: unknown } | undefined;
         try {
@@ -115,18 +120,31 @@ async function createKey(data: string, ...args: readonly string[]): Promise<stri
   return key;
 }
 
+interface Others {
+  /** Starts to call the service and to measure. */
+  start(): void;
+  /** Returns what was measured since the start. */
+  stop(): Promise<Measured>;
+  close(): Promise<void>;
+}
+
 /** Starts the thread of the other workspace, and returns when its first calls were answered. */
-async function startOthers(options: OthersOptions): Promise<{ stop(): Promise<Measured> }> {
+async function startOthers(options: OthersOptions): Promise<Others> {
   const worker = new Worker(new URL('others.ts', import.meta.url), { workerData: options });
   const messages = on(worker, 'message') as AsyncIterableIterator<[OthersMessage]>;
   const exit = once(worker, 'exit');
+  const send = (command: OthersCommand): void => worker.postMessage(command);
   await messages.next();
   return {
+    start: () => send('start'),
     async stop() {
-      worker.postMessage('end');
+      send('end');
       const { value } = (await messages.next()) as IteratorYieldResult<[OthersMessage]>;
-      await exit;
       return value[0].type === 'end' ? value[0].measured : assert.fail('no measurements');
+    },
+    async close() {
+      send('exit');
+      await exit;
     },
   };
 }

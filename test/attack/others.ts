@@ -10,7 +10,10 @@ export interface OthersOptions {
   readonly key: string;
 }
 
-/** Sent once, after the first call of each kind: `ready`; at the end, the measurements. */
+/** Sent to the thread: when an attack starts, and when it has ended; `exit` at the end. */
+export type OthersCommand = 'start' | 'end' | 'exit';
+
+/** Sent once, after the first call of each kind: `ready`; at the end of each attack, the measurements. */
 export type OthersMessage = { readonly type: 'ready' } | { readonly type: 'end'; readonly measured: Measured };
 
 export interface Measured {
@@ -20,10 +23,10 @@ export interface Measured {
   readonly failures: readonly string[];
 }
 
-/** Time in ms between the starts of two calls of a kind, if the first is answered by then. */
+/** Time in ms between the starts of two calls of a kind during an attack, if the first is answered by then. */
 const PERIOD_MS = 10;
 
-/** Calls of each kind at least, so that the 99th percentile is not the slowest call. */
+/** Calls of each kind at least, so that the 99th percentile is not the slowest call. After the attack, without pauses. */
 const CALLS_MIN = 101;
 
 /** Time in ms after which a call counts as unanswered. */
@@ -41,8 +44,8 @@ const CHAT_BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'script:["a"]' }],
 });
 
-const failures: string[] = [];
-let isEnded = false;
+let failures: string[] = [];
+let isAttacked = false;
 
 async function call(kind: 'models' | 'chat'): Promise<number> {
   const startedAt = performance.now();
@@ -73,21 +76,29 @@ async function call(kind: 'models' | 'chat'): Promise<number> {
 
 async function callRepeatedly(kind: 'models' | 'chat'): Promise<readonly number[]> {
   const durations: number[] = [];
-  for await (const _ of setInterval(PERIOD_MS)) {
-    if (isEnded && durations.length >= CALLS_MIN) break;
+  const ticks = setInterval(PERIOD_MS)[Symbol.asyncIterator]();
+  while (isAttacked || durations.length < CALLS_MIN) {
+    if (isAttacked) await ticks.next();
     durations.push(await call(kind));
   }
+  await ticks.return?.();
   return durations;
+}
+
+async function measure(): Promise<void> {
+  failures = [];
+  const [models, chat] = await Promise.all([callRepeatedly('models'), callRepeatedly('chat')]);
+  port.postMessage({ type: 'end', measured: { models, chat, failures } } satisfies OthersMessage);
 }
 
 // The first calls load modules and compile functions.
 await call('models');
 await call('chat');
-port.once('message', () => {
-  isEnded = true;
+port.on('message', (command: OthersCommand) => {
+  isAttacked = command === 'start';
+  if (command === 'start') void measure();
+  if (command !== 'exit') return;
+  port.close();
+  agents.chat.destroy();
 });
 port.postMessage({ type: 'ready' } satisfies OthersMessage);
-const [models, chat] = await Promise.all([callRepeatedly('models'), callRepeatedly('chat')]);
-port.postMessage({ type: 'end', measured: { models, chat, failures } } satisfies OthersMessage);
-port.close();
-agents.chat.destroy();
