@@ -4,8 +4,8 @@ import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
 import type { Llama } from 'node-llama-cpp';
 import { createRandomTrials } from '../../src/grammar/__fixtures__/random-trials.ts';
 
-/** A full run (PARLEY_TEST_FULL=1) has ten times as many. */
-const SCHEMAS = process.env['PARLEY_TEST_FULL'] === '1' ? 10_000 : 1_000;
+/** A full run (PARLEY_TEST_FULL=1) has 25 times as many. */
+const SCHEMAS = process.env['PARLEY_TEST_FULL'] === '1' ? 10_000 : 400;
 
 interface NativeGrammar {
   isTextCompatible(text: string): boolean;
