@@ -4,13 +4,22 @@ import { toDecimal, type Decimal } from './decimal.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import { countCodePoints } from '../lib/code-points.ts';
 import { acceptsText } from './automaton.ts';
+import { isOfFormat } from './format-checks/is-of-format.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { createDepthError } from './check-limit-error.ts';
 
-/** Functions that the checks of single keywords use for contained values. */
+/** Names and indexes of the members that schemas have evaluated, for `unevaluatedProperties` and `unevaluatedItems`. */
+export type Evaluated = Set<string | number>;
+
+/** Functions and state that the checks of single keywords use. */
 export interface CheckContext {
   /** Returns the problem of a contained value; `at` is its path. */
   checkValue(schema: JsonSchema, value: unknown, at: string): string | undefined;
+  /** Returns the problem of the value itself under another schema, whose evaluated members count. */
+  checkSameValue(schema: JsonSchema, value: unknown, at: string): string | undefined;
   readonly languages: LanguageFactory;
+  /** Collects the evaluated parts of the value; undefined when no keyword needs them. */
+  readonly evaluated: Evaluated | undefined;
   /** Counts steps. @throws CheckLimitError above the limit. */
   countSteps(count: number): void;
 }
@@ -38,7 +47,7 @@ export function checkString(
   { path, minLength = 0, maxLength = Infinity, pattern, format }: SchemaKeywords,
   value: string,
   at: string,
-  { languages, countSteps }: CheckContext,
+  { languages, countSteps }: Pick<CheckContext, 'languages' | 'countSteps'>,
 ): string | undefined {
   countSteps(value.length / 16);
   if (
@@ -49,28 +58,33 @@ export function checkString(
     return `${at} must have ${formatCountRange(minLength, maxLength)} characters`;
   if (pattern !== undefined && !acceptsText(languages.getPatternLanguage(pattern, path), value))
     return `${at} must match its pattern`;
-  const language = format === undefined ? undefined : languages.getFormatLanguage(format, path);
-  return language && !acceptsText(language, value) ? `${at} must have the format ${format}` : undefined;
+  return format === undefined || isOfFormat(value, format) ? undefined : `${at} must have the format ${format}`;
 }
 
 export function checkArray(
   keywords: SchemaKeywords,
   value: readonly unknown[],
   at: string,
-  { checkValue, countSteps }: CheckContext,
+  { checkValue, countSteps, evaluated }: CheckContext,
 ): string | undefined {
   const { minItems = 0, maxItems = Infinity, contains, minContains = 1, maxContains = Infinity } = keywords;
   if (value.length < minItems || value.length > maxItems)
     return `${at} must have ${formatCountRange(minItems, maxItems)} items`;
   for (const [index, each] of value.entries()) {
     const schema = keywords.prefixItems?.[index] ?? keywords.items;
-    const problem = schema === undefined ? undefined : checkValue(schema, each, `${at}[${index}]`);
+    if (schema === undefined) continue;
+    const problem = checkValue(schema, each, `${at}[${index}]`);
     if (problem !== undefined) return problem;
+    evaluated?.add(index);
   }
   if (contains !== undefined) {
-    const count = value.filter((each, index) => checkValue(contains, each, `${at}[${index}]`) === undefined).length;
-    if (count < minContains || count > maxContains)
-      return `${at} must contain ${formatCountRange(minContains, maxContains)} matching items, but contains ${count}`;
+    const matching = value
+      .keys()
+      .filter((index) => checkValue(contains, value[index], `${at}[${index}]`) === undefined);
+    const indexes = [...matching];
+    if (indexes.length < minContains || indexes.length > maxContains)
+      return `${at} must contain ${formatCountRange(minContains, maxContains)} matching items, but contains ${indexes.length}`;
+    for (const index of indexes) evaluated?.add(index);
   }
   if (keywords.uniqueItems && new Set(value.map((each) => createJsonKey(each, countSteps))).size < value.length)
     return `${at} must not contain duplicate items`;
@@ -106,7 +120,7 @@ function checkMember(
   { path, properties, patternProperties, additionalProperties, propertyNames }: SchemaKeywords,
   { name, value }: ObjectMember,
   at: string,
-  { checkValue, languages, countSteps }: CheckContext,
+  { checkValue, languages, countSteps, evaluated }: CheckContext,
 ): string | undefined {
   countSteps(1 + (patternProperties?.size ?? 0));
   const memberPath = `${at}.${formatName(name)}`;
@@ -121,6 +135,7 @@ function checkMember(
     const problem = checkValue(schema, value, memberPath);
     if (problem !== undefined) return problem;
   }
+  if (schemas.length > 0) evaluated?.add(name);
   return undefined;
 }
 
@@ -128,14 +143,14 @@ function checkDependents(
   { dependentRequired, dependentSchemas }: SchemaKeywords,
   value: Readonly<Record<string, unknown>>,
   at: string,
-  { checkValue }: CheckContext,
+  { checkSameValue }: CheckContext,
 ): string | undefined {
   for (const [name, required] of dependentRequired ?? []) {
     const missing = Object.hasOwn(value, name) ? required.find((each) => !Object.hasOwn(value, each)) : undefined;
     if (missing !== undefined) return `${at} must have ${formatName(missing)} along with ${formatName(name)}`;
   }
   for (const [name, schema] of dependentSchemas ?? []) {
-    const problem = Object.hasOwn(value, name) ? checkValue(schema, value, at) : undefined;
+    const problem = Object.hasOwn(value, name) ? checkSameValue(schema, value, at) : undefined;
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -179,4 +194,25 @@ export function createJsonKey(value: unknown, countSteps: (count: number) => voi
   }
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([name, each]) => `${JSON.stringify(name)}:${inner(each)}`).join()}}`;
+}
+
+/** Checks the members that no other keyword of the schema has evaluated; afterwards, they count as evaluated. */
+export function checkUnevaluated(
+  { unevaluatedItems, unevaluatedProperties }: SchemaKeywords,
+  value: unknown,
+  at: string,
+  { checkValue, countSteps, evaluated }: CheckContext,
+): string | undefined {
+  const isArray = Array.isArray(value);
+  const schema = isArray ? unevaluatedItems : isRecord(value) ? unevaluatedProperties : undefined;
+  if (schema === undefined || evaluated === undefined) return undefined;
+  const members: readonly [string | number, unknown][] = isArray ? [...value.entries()] : Object.entries(value ?? {});
+  for (const [key, member] of members) {
+    countSteps(1);
+    if (evaluated.has(key)) continue;
+    const problem = checkValue(schema, member, typeof key === 'number' ? `${at}[${key}]` : `${at}.${formatName(key)}`);
+    if (problem !== undefined) return problem;
+    evaluated.add(key);
+  }
+  return undefined;
 }

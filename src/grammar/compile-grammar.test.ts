@@ -174,6 +174,75 @@ describe('compileGrammar for a schema', () => {
       no: ['{"x1":1}', '{"x2":"s"}', '{"x11":1}', '{"other":1}'],
     },
     {
+      name: 'takes unevaluated properties for undeclared ones',
+      schema: {
+        $ref: '#/$defs/base',
+        properties: { b: { type: 'integer' } },
+        unevaluatedProperties: { type: 'null' },
+        $defs: { base: { properties: { a: { type: 'string' } }, required: ['a'] } },
+      },
+      yes: ['{"b":1,"a":""}', '{"a":"","c":null}'],
+      no: ['{"a":1}', '{"a":"","c":1}', '{"b":1}'],
+    },
+    {
+      name: 'allows no unevaluated properties and items where none may be',
+      schema: {
+        prefixItems: [{ properties: { a: true }, unevaluatedProperties: false }],
+        unevaluatedItems: false,
+        minItems: 1,
+      },
+      yes: ['[{}]', '[{"a":1}]'],
+      no: ['[{"b":1}]', '[{},{}]', '[]'],
+    },
+    {
+      name: 'leaves unevaluated members to the check where a condition may evaluate them',
+      schema: JSON.parse(
+        '{"properties":{"a":{"type":"integer"}},"if":{"required":["a"]},"then":{"properties":{"b":{"type":"null"}}},"unevaluatedProperties":false}',
+      ),
+      yes: ['{"a":1,"b":null}', '{"a":1,"b":2}'],
+      no: ['{"a":"x"}'],
+    },
+    {
+      name: 'allows every target of a dynamic reference',
+      schema: {
+        $id: 'https://example.com/list',
+        $ref: 'tree',
+        $defs: {
+          item: { $dynamicAnchor: 'item', type: 'integer' },
+          tree: {
+            $id: 'tree',
+            items: { $dynamicRef: '#item' },
+            $defs: { any: { $dynamicAnchor: 'item', type: 'string' } },
+          },
+        },
+      },
+      yes: ['[]', '[1,2]', '["a"]'],
+      no: ['[null]', '[[]]'],
+    },
+    {
+      name: 'follows references to documents in $defs',
+      schema: {
+        $ref: 'https://example.com/a.json#/$defs/x',
+        $defs: {
+          a: { $id: 'https://example.com/a.json', $defs: { x: { $ref: 'b.json' } } },
+          b: { $id: 'https://example.com/b.json', type: 'null' },
+        },
+      },
+      yes: ['null'],
+      no: ['1'],
+    },
+    {
+      name: 'allows any value of their types for too many alternatives',
+      schema: {
+        type: 'object',
+        properties: { a: { type: 'integer' } },
+        required: ['a'],
+        anyOf: Array.from({ length: 300 }, (_, at) => ({ properties: { [`p${at}`]: { const: at } } })),
+      },
+      yes: ['{"a":1}', '{"a":1,"p3":3}', '{"a":1,"p3":4}'],
+      no: ['{"a":""}', '{}', '1'],
+    },
+    {
       name: 'limits names by propertyNames',
       schema: { type: 'object', propertyNames: { enum: ['a', 'b'] }, additionalProperties: { type: 'integer' } },
       yes: ['{}', '{"a":1}'],
@@ -270,15 +339,15 @@ describe('compileGrammar rejects a schema with path, keyword and rule:', () => {
     {
       schema: { $ref: 'https://example.com/other' },
       message:
-        '$ref "https://example.com/other" points outside the schema; only local references are supported (tools[0].function.parameters, at #).',
+        '$ref "https://example.com/other" points to a document that the schema does not include; add it to $defs with its address as $id (tools[0].function.parameters, at #).',
     },
     {
       schema: { $ref: '#/$defs/none' },
       message: '$ref "#/$defs/none" does not resolve to a schema (tools[0].function.parameters, at #).',
     },
     {
-      schema: { unevaluatedProperties: false },
-      message: 'unevaluatedProperties is not supported (tools[0].function.parameters, at #).',
+      schema: { $recursiveRef: '#' },
+      message: '$recursiveRef is not supported (tools[0].function.parameters, at #).',
     },
     {
       schema: { properties: { a: { type: 'string', pattern: 'a(?=b)' } } },

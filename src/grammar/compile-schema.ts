@@ -1,16 +1,22 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { createTextsAutomaton, uniteAutomata } from './automaton.ts';
 import { CheckLimitError } from './check-limit-error.ts';
-import { type Conjunction, createExpander } from './conjunctions.ts';
+import {
+  type Conjunction,
+  createExpander,
+  createKeywordReader,
+  type GrammarDetail,
+  type SchemaExpander,
+} from './conjunctions.ts';
 import type { ValueConstraint, CompileContext } from './value-constraint.ts';
 import { createConstraintRules } from './constraint-rules.ts';
-import { createLanguageFactory, type LanguageFactoryOptions } from './language-factory.ts';
+import { createLanguageFactory, type LanguageFactory, type LanguageFactoryOptions } from './language-factory.ts';
 import { prepareCheck } from './prepare-check.ts';
 import type { RuleRef } from './rule-body.ts';
 import type { GrammarBuilder } from './grammar-builder.ts';
-import { createSchemaDocument } from './schema-document.ts';
+import { createSchemaDocument, type SchemaDocument } from './schema-document.ts';
 import { createValueShape } from './value-shape.ts';
-import { createValidator } from './validator.ts';
+import { createValidator, type Validator } from './validator.ts';
 import { createListedValueError } from './expansion-errors.ts';
 
 /** The rule of a schema, and the first reason why a part of it allows no value, if there is one. */
@@ -19,26 +25,45 @@ export interface CompiledSchema {
   readonly impossible: string | undefined;
 }
 
-export interface CompileSchemaOptions extends LanguageFactoryOptions {
-  readonly builder: GrammarBuilder;
+/**
+ * Compiles a prepared schema to rules of a builder. @throws GrammarError for a schema that is rejected, or of which the
+ * grammar exceeds a limit.
+ */
+export type SchemaCompiler = (builder: GrammarBuilder, detail: GrammarDetail) => CompiledSchema;
+
+/** Prepares the check of a schema and its compilation. @throws GrammarError for a schema that is rejected. */
+export function prepareSchema(schema: JsonSchema, field: string, options: LanguageFactoryOptions): SchemaCompiler {
+  const document = createSchemaDocument(schema, field);
+  const getKeywords = createKeywordReader(document);
+  const languages = createLanguageFactory(document, options);
+  const { isValid, prepare } = createValidator({ document, getKeywords, languages });
+  prepareCheck(schema, { document, getKeywords, languages, prepare });
+  return (builder, detail) =>
+    compileSchema(schema, {
+      builder,
+      document,
+      isValid,
+      expander: createExpander({ document, getKeywords, detail }),
+      // A wide grammar needs little, but the other grammars may have used the budget up.
+      languages: detail === 'types' ? createLanguageFactory(document, { cache: options.cache }) : languages,
+    });
 }
 
-/** Compiles a schema to rules of `builder`. @throws GrammarError for a schema that is rejected. */
-export function compileSchema(
+interface CompileSchemaDeps extends Pick<Validator, 'isValid'> {
+  readonly builder: GrammarBuilder;
+  readonly document: SchemaDocument;
+  readonly expander: SchemaExpander;
+  readonly languages: LanguageFactory;
+}
+
+function compileSchema(
   schema: JsonSchema,
-  field: string,
-  { builder, ...options }: CompileSchemaOptions,
+  { builder, document, isValid, expander, languages }: CompileSchemaDeps,
 ): CompiledSchema {
-  const document = createSchemaDocument(schema, field);
-  const expander = createExpander(document);
   const constraintById = new Map<string, ValueConstraint>();
   // Avoids a second expansion, and a second long key, for schemas that are referred to often.
   const constraintByConjunctions = new Map<readonly Conjunction[], ValueConstraint>();
-  const { getKeywords } = expander;
-  const languages = createLanguageFactory(document, options);
   const { work } = languages;
-  const { isValid, prepare } = createValidator({ getKeywords, languages });
-  prepareCheck(schema, { document, getKeywords: getKeywords, languages, prepare });
   let impossibleReason: string | undefined;
 
   const context: CompileContext = {
@@ -89,8 +114,8 @@ export function compileSchema(
       impossibleReason ??= document.createError(path, problem).message;
       return undefined;
     },
-    throwError(path, problem) {
-      throw document.createError(path, problem);
+    throwError(path, problem, errorOptions) {
+      throw document.createError(path, problem, errorOptions);
     },
   };
   const rule = createConstraintRules(builder, context)(context.getConstraint([schema], '#'));

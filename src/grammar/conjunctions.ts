@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_ALTERNATIVES_MAX, SCHEMA_EXPANSION_STEPS_MAX } from './limits.ts';
-import { type SchemaKeywords, parseKeywords } from './keywords.ts';
+import { findKinds } from './find-kinds.ts';
+import { type SchemaKeywords, parseKeywords, VALUE_KINDS, type ValueKind } from './keywords.ts';
 import type { SchemaDocument, SchemaObject } from './schema-document.ts';
 import { EXPANSION_DEPTH_MAX, createRecursionError, createExpansionDepthError } from './expansion-errors.ts';
 
@@ -20,28 +21,44 @@ export interface SchemaExpander {
    * Returns the conjunctions of which a value must satisfy at least one to satisfy all `schemas`; empty when none can
    * be.
    *
-   * @throws GrammarError for a reference cycle and for too many conjunctions.
+   * @throws GrammarError for a reference cycle.
    */
   expand(schemas: readonly JsonSchema[]): readonly Conjunction[];
-  getKeywords(schema: SchemaObject): SchemaKeywords;
 }
 
 const ANY_VALUE: readonly Conjunction[] = [{ key: '', parts: [] }];
 
-export function createExpander(document: SchemaDocument): SchemaExpander {
-  const keywordsBySchema = new Map<SchemaObject, SchemaKeywords>();
-  const expanded = new Map<SchemaObject, readonly Conjunction[]>();
-  const inProgress = new Set<SchemaObject>();
-  const ids = new Map<SchemaKeywords, number>();
-  let steps = 0;
+/**
+ * How much of a schema a grammar holds; the check covers the rest. `all`: all but alternatives above a limit.
+ * `few-containers`: nor alternatives of which several are arrays or objects, which an engine follows in parallel.
+ * `types`: only the type of the value.
+ */
+export type GrammarDetail = 'all' | 'few-containers' | 'types';
 
-  function getKeywords(schema: SchemaObject): SchemaKeywords {
+/** Creates the function that parses the keywords of a schema once. */
+export function createKeywordReader(document: SchemaDocument): (schema: SchemaObject) => SchemaKeywords {
+  const keywordsBySchema = new Map<SchemaObject, SchemaKeywords>();
+  return (schema) => {
     const cached = keywordsBySchema.get(schema);
     if (cached) return cached;
     const keywords = parseKeywords(schema, document);
     keywordsBySchema.set(schema, keywords);
     return keywords;
-  }
+  };
+}
+
+export interface ExpanderOptions {
+  readonly document: SchemaDocument;
+  getKeywords(schema: SchemaObject): SchemaKeywords;
+  readonly detail: GrammarDetail;
+}
+
+export function createExpander({ document, getKeywords, detail }: ExpanderOptions): SchemaExpander {
+  const expanded = new Map<SchemaObject, readonly Conjunction[]>();
+  const inProgress = new Set<SchemaObject>();
+  const ids = new Map<SchemaKeywords, number>();
+  const openParts = new Map<string, SchemaKeywords>();
+  let steps = 0;
 
   function getKeywordsId(part: SchemaKeywords): number {
     const id = ids.get(part) ?? ids.size;
@@ -59,57 +76,90 @@ export function createExpander(document: SchemaDocument): SchemaExpander {
     inProgress.add(schema);
     const factors = [hasAssertions(keywords) ? [createConjunction([keywords])] : ANY_VALUE];
     if (keywords.target !== undefined) factors.push(expandOne(keywords.target));
+    if (keywords.dynamic) factors.push(expandDynamic(keywords.dynamic.candidates));
     for (const each of keywords.allOf ?? []) factors.push(expandOne(each));
-    if (keywords.anyOf) factors.push(removeDuplicates(keywords.anyOf.flatMap(expandOne), keywords.path));
-    if (keywords.oneOf) factors.push(removeDuplicates(keywords.oneOf.flatMap(expandOne), keywords.path));
+    if (keywords.anyOf) factors.push(uniteAlternatives(keywords.anyOf));
+    if (keywords.oneOf) factors.push(uniteAlternatives(keywords.oneOf));
     inProgress.delete(schema);
-    const product = combineFactors(factors, keywords.path);
+    const product = combineFactors(factors);
     expanded.set(schema, product);
     return product;
   }
 
+  /** Any of the targets may be meant, so that the grammar allows all of them. */
+  const expandDynamic = (candidates: readonly JsonSchema[]): readonly Conjunction[] =>
+    candidates.some((each) => typeof each === 'object' && inProgress.has(each))
+      ? [createOpenConjunction(VALUE_KINDS)]
+      : uniteAlternatives(candidates);
+
+  function uniteAlternatives(schemas: readonly JsonSchema[]): readonly Conjunction[] {
+    const alternatives = removeDuplicates(schemas.flatMap(expandOne));
+    return isWithinLimits(alternatives) ? alternatives : widen(alternatives);
+  }
+
+  function isWithinLimits(alternatives: readonly Conjunction[]): boolean {
+    if (alternatives.length > SCHEMA_ALTERNATIVES_MAX) return false;
+    if (detail === 'all' || alternatives.length < 2) return true;
+    const kinds = alternatives.map(({ parts }) => findKinds(parts));
+    return (['array', 'object'] as const).every((kind) => kinds.filter((each) => each.has(kind)).length < 2);
+  }
+
+  /** Replaces alternatives by any value of their types. */
+  const widen = (alternatives: readonly Conjunction[]): readonly Conjunction[] => [
+    createOpenConjunction(new Set(alternatives.flatMap(({ parts }) => [...findKinds(parts)]))),
+  ];
+
+  function createOpenConjunction(kinds: Iterable<ValueKind>): Conjunction {
+    const set = new Set(kinds);
+    const key = VALUE_KINDS.filter((kind) => set.has(kind)).join();
+    const part = openParts.get(key) ?? { ...getKeywords({}), isOpen: true, kinds: set };
+    openParts.set(key, part);
+    return createConjunction([part]);
+  }
+
   function createConjunction(parts: readonly SchemaKeywords[]): Conjunction {
     steps += 1 + parts.length;
-    if (steps > SCHEMA_EXPANSION_STEPS_MAX) throw createLimitError(parts[0]?.path ?? '#');
     const sorted = [...new Set(parts)].toSorted((a, b) => getKeywordsId(a) - getKeywordsId(b));
     return { key: sorted.map(getKeywordsId).join(), parts: sorted };
   }
 
-  function combineFactors(factors: readonly (readonly Conjunction[])[], path: string): readonly Conjunction[] {
+  function combineFactors(factors: readonly (readonly Conjunction[])[]): readonly Conjunction[] {
+    if (steps > SCHEMA_EXPANSION_STEPS_MAX) return [createOpenConjunction(VALUE_KINDS)];
     // Joins all factors with a single conjunction at once; one by one, a long allOf would take quadratic time.
     const joined = createConjunction(
       factors.flatMap((factor) => (factor.length === 1 ? (factor[0]?.parts ?? []) : [])),
     );
     let product: readonly Conjunction[] = [joined];
     for (const factor of factors) {
-      if (factor.length === 1) continue;
-      const pairs: Conjunction[] = [];
-      for (const left of product) {
-        for (const right of factor) {
-          pairs.push(createConjunction([...left.parts, ...right.parts]));
-        }
-      }
-      product = removeDuplicates(pairs, path);
+      if (factor.length !== 1)
+        product = multiply(product, factor) ?? multiply(product, widen(factor)) ?? [createOpenConjunction(VALUE_KINDS)];
     }
     return product;
   }
 
-  function removeDuplicates(conjunctions: readonly Conjunction[], path: string): readonly Conjunction[] {
-    const byKey = new Map(conjunctions.map((each) => [each.key, each]));
-    steps += conjunctions.length;
-    if (byKey.size > SCHEMA_ALTERNATIVES_MAX || steps > SCHEMA_EXPANSION_STEPS_MAX) throw createLimitError(path);
-    return [...byKey.values()];
+  /** Returns undefined for a product that exceeds a limit. */
+  function multiply(left: readonly Conjunction[], right: readonly Conjunction[]): readonly Conjunction[] | undefined {
+    const size = left.length * right.length;
+    if (size > SCHEMA_ALTERNATIVES_MAX ** 2 || steps > SCHEMA_EXPANSION_STEPS_MAX) return undefined;
+    const pairs = left.flatMap((one) => right.map((other) => createConjunction([...one.parts, ...other.parts])));
+    const product = removeDuplicates(pairs);
+    return isWithinLimits(product) ? product : undefined;
   }
 
-  const createLimitError = (path: string): Error =>
-    document.createError(path, `anyOf, oneOf and allOf allow more than ${SCHEMA_ALTERNATIVES_MAX} combinations`);
+  function removeDuplicates(conjunctions: readonly Conjunction[]): readonly Conjunction[] {
+    steps += conjunctions.length;
+    return [...new Map(conjunctions.map((each) => [each.key, each])).values()];
+  }
+
+  const expandAll = (schemas: readonly JsonSchema[]): readonly Conjunction[] => {
+    const [first] = schemas;
+    return schemas.length === 1 && first !== undefined ? expandOne(first) : combineFactors(schemas.map(expandOne));
+  };
 
   return {
-    getKeywords,
-    expand(schemas) {
-      const [first] = schemas;
-      if (schemas.length === 1 && first !== undefined) return expandOne(first);
-      return combineFactors(schemas.map(expandOne), '#');
+    expand: (schemas) => {
+      const conjunctions = expandAll(schemas);
+      return detail === 'types' && conjunctions.length > 0 ? widen(conjunctions) : conjunctions;
     },
   };
 }
@@ -119,4 +169,4 @@ const hasAssertions = (keywords: SchemaKeywords): boolean =>
   keywords.values.length > 0 ||
   Object.entries(keywords).some(([name, value]) => value !== undefined && !COMBINING_KEYWORDS.has(name));
 
-const COMBINING_KEYWORDS = new Set(['path', 'values', 'allOf', 'anyOf', 'oneOf', 'target']);
+const COMBINING_KEYWORDS = new Set(['path', 'values', 'allOf', 'anyOf', 'oneOf', 'target', 'dynamic']);

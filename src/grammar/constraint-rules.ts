@@ -60,7 +60,7 @@ export function createConstraintRules(
       return textRule(automaton, encode);
     } catch (error) {
       if (error instanceof AutomatonLimitError)
-        return context.throwError(path, `The set of allowed texts ${error.message}`);
+        return context.throwError(path, `The set of allowed texts ${error.message}`, { isGrammarLimit: true });
       throw error;
     }
   }
@@ -76,7 +76,7 @@ export function createConstraintRules(
       getRule,
       createKeyRule: (names: Automaton) => addTextRule(names, 'json-string', constraint),
       findOverlaps: (choices: readonly ValueConstraint[]) => findOverlaps(choices.map(getShapes)),
-      throwError: (problem: string) => context.throwError(constraint.path, problem),
+      throwLimitError: (problem: string) => context.throwError(constraint.path, problem, { isGrammarLimit: true }),
     };
     return [
       ...createTextChoice(texts, builder),

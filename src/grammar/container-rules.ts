@@ -12,7 +12,7 @@ export interface ContainerRuleDeps {
   createKeyRule(texts: Automaton): RuleRef;
   /** Returns groups of constraints, by index, that share values; undefined when no two do. */
   findOverlaps(context: readonly ValueConstraint[]): RuleBody['overlaps'];
-  throwError(problem: string): never;
+  throwLimitError(problem: string): never;
 }
 
 /**
@@ -25,9 +25,9 @@ type ContainerPhase = 'first' | 'next' | 'member';
 export function createContainerRule(
   containers: readonly Container[],
   brackets: { readonly open: string; readonly close: string },
-  { builder, getRule, createKeyRule, findOverlaps, throwError }: ContainerRuleDeps,
+  { builder, getRule, createKeyRule, findOverlaps, throwLimitError }: ContainerRuleDeps,
 ): RuleAlternative {
-  const walk = createContainerWalk(containers, throwError);
+  const walk = createContainerWalk(containers, throwLimitError);
   const ruleByKey = new Map<string, RuleRef | 'in progress'>();
   const reservedByKey = new Map<string, RuleRef>();
 

@@ -34,10 +34,10 @@ export interface ContainerWalk {
   listReachable(): Iterable<WalkPositions>;
 }
 
-/** Walks containers in parallel. Calls `throwError` when they have too many combinations of members. */
+/** Walks containers in parallel. Calls `throwLimitError` when they have too many combinations of members. */
 export function createContainerWalk(
   containers: readonly Container[],
-  throwError: (problem: string) => never,
+  throwLimitError: (problem: string) => never,
 ): ContainerWalk {
   const steps = new Map<string, WalkStep>();
   let visitedCount = 0;
@@ -49,7 +49,7 @@ export function createContainerWalk(
       const { members, skipTo } = getNextMembers({ container, position: at });
       visitedCount += 1 + members.length;
       if (visitedCount > GRAMMAR_COMBINATIONS_MAX)
-        throwError(`Alternatives have more than ${GRAMMAR_COMBINATIONS_MAX} combinations of members`);
+        throwLimitError(`Alternatives have more than ${GRAMMAR_COMBINATIONS_MAX} combinations of members`);
       for (const member of members) yield { container, member };
       at = skipTo;
     }

@@ -10,7 +10,7 @@ import {
 } from './automaton.ts';
 import { listFewTexts } from './list-few-texts.ts';
 import type { ValueConstraint, CompileContext } from './value-constraint.ts';
-import type { SchemaKeywords } from './keywords.ts';
+import { mayEvaluateUnknownMembers, type SchemaKeywords } from './keywords.ts';
 
 /** Properties with undeclared names: the names, and the constraint of their values. */
 export interface ExtraProperties {
@@ -32,8 +32,11 @@ export function findExtraProperties(
     context.throwError(
       path,
       `patternProperties must have at most ${GRAMMAR_PATTERN_PROPERTIES_MAX} patterns, got ${patterns.length}`,
+      { isGrammarLimit: true },
     );
   const allowsOthers = allowsUndeclared(parts, declared.size);
+  const isUnevaluated =
+    !parts.some(mayEvaluateUndeclared) && parts.filter((part) => part.unevaluatedProperties !== undefined).length === 1;
   if (!allowsOthers && patterns.length === 0) return [];
   const nameSchemas = parts.map((each) => each.propertyNames).filter((schema) => schema !== undefined);
   const key = JSON.stringify([parts.map((each) => each.path), ...declared]);
@@ -66,7 +69,7 @@ export function findExtraProperties(
       label: JSON.stringify(texts),
       texts,
       constraint: context.getConstraint(
-        parts.flatMap((part) => collectSchemas(part, matched)),
+        parts.flatMap((part) => collectSchemas(part, matched, isUnevaluated && matched.size === 0)),
         path,
       ),
     }))
@@ -100,17 +103,27 @@ interface NameRegion {
   readonly matched: ReadonlySet<string>;
 }
 
+/** Tells whether properties without a declaration may count as evaluated, so that `unevaluatedProperties` ignores them. */
+const mayEvaluateUndeclared = (part: SchemaKeywords): boolean =>
+  part.additionalProperties !== undefined || mayEvaluateUnknownMembers(part);
+
 /** Declared properties without a statement about others exclude others, unless minProperties requires them. */
 function allowsUndeclared(parts: readonly SchemaKeywords[], declaredCount: number): boolean {
-  if (parts.some((part) => part.additionalProperties !== undefined)) return true;
+  if (parts.some((part) => (part.isOpen ?? part.additionalProperties ?? part.unevaluatedProperties) !== undefined))
+    return true;
   if (parts.every((part) => part.properties === undefined && part.patternProperties === undefined)) return true;
   return parts.some((part) => (part.minProperties ?? 0) > declaredCount);
 }
 
-function collectSchemas(part: SchemaKeywords, matched: ReadonlySet<string>): readonly JsonSchema[] {
+function collectSchemas(
+  part: SchemaKeywords,
+  matched: ReadonlySet<string>,
+  isUnevaluated: boolean,
+): readonly JsonSchema[] {
   const schemas = [...(part.patternProperties ?? [])]
     .filter(([pattern]) => matched.has(pattern))
     .map(([, schema]) => schema);
+  if (isUnevaluated && part.unevaluatedProperties !== undefined) schemas.push(part.unevaluatedProperties);
   if (schemas.length > 0 || part.additionalProperties === undefined) return schemas;
   return [part.additionalProperties];
 }

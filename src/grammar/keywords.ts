@@ -7,6 +7,21 @@ export type ValueKind = (typeof VALUE_KINDS)[number];
 
 export const VALUE_KINDS = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 
+export function getValueKind(value: unknown): ValueKind {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  switch (typeof value) {
+    case 'boolean':
+      return 'boolean';
+    case 'number':
+      return Number.isInteger(value) ? 'integer' : 'fraction';
+    case 'string':
+      return 'string';
+    default:
+      return 'object';
+  }
+}
+
 /** The keywords of a schema with validated types. Uses maps for names, because callers choose the names. */
 export type SchemaKeywords = Readonly<ReturnType<typeof parseKeywords>>;
 
@@ -21,7 +36,7 @@ const KINDS_BY_TYPE: ReadonlyMap<unknown, readonly ValueKind[]> = new Map([
 ]);
 
 /** Keywords that change which values are valid, but are neither enforced nor checked. */
-const UNSUPPORTED_KEYWORDS = ['$dynamicRef', '$recursiveRef', 'unevaluatedItems', 'unevaluatedProperties'];
+const UNSUPPORTED_KEYWORDS = ['$recursiveRef'];
 
 /** Parses a schema's keywords. @throws GrammarError for a keyword with a value of the wrong type or without support. */
 export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
@@ -79,6 +94,7 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
     if (read(keyword) !== undefined) throw document.createError(path, `${keyword} is not supported`);
   }
   const reference = readString('$ref');
+  const dynamicReference = readString('$dynamicRef');
   // Draft 4 has exclusiveMinimum and exclusiveMaximum as a boolean that changes the other bound.
   const isOpenBelow = read('exclusiveMinimum') === true;
   const isOpenAbove = read('exclusiveMaximum') === true;
@@ -97,6 +113,8 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
   const dependencies = readMap('dependencies', (value) => value);
   return {
     path,
+    /** Whether other keywords, which the grammar leaves to the check, may allow further members. */
+    isOpen: undefined as true | undefined,
     kinds: parseKinds(read('type'), readFlag('nullable'), () =>
       throwInvalid('type', 'must be a type of JSON Schema or a list of them'),
     ),
@@ -146,10 +164,17 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
     condition: readSchema('if'),
     whenTrue: readSchema('then'),
     whenFalse: readSchema('else'),
+    unevaluatedItems: readSchema('unevaluatedItems'),
+    unevaluatedProperties: readSchema('unevaluatedProperties'),
+    dynamic: dynamicReference === undefined ? undefined : document.resolveDynamic(dynamicReference, schema),
     /** The schema that `$ref` resolves to. */
     target: reference === undefined ? undefined : document.resolve(reference, schema),
   };
 }
+
+/** Tells whether keywords that the grammar leaves to the check may evaluate members of the value. */
+export const mayEvaluateUnknownMembers = (part: SchemaKeywords): boolean =>
+  (part.isOpen ?? part.condition ?? part.dependentSchemas) !== undefined;
 
 const isStringArray = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');

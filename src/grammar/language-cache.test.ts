@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
 import { createTextsAutomaton } from './automaton.ts';
-import { compileSchema } from './compile-schema.ts';
+import { prepareSchema } from './compile-schema.ts';
 import { createGrammarBuilder } from './grammar-builder.ts';
 import { createLanguageCache } from './language-cache.ts';
 import { createWorkBudget } from './work-budget.ts';
@@ -31,7 +31,7 @@ test('gives the same result for a schema whatever was compiled before', () => {
     try {
       // Less than AUTOMATA_WORK_MAX, so that a few patterns exceed it.
       const work = createWorkBudget(400_000);
-      const { rule } = compileSchema(schema, 'f', { builder, work, ...(kept && { cache: kept }) });
+      const { rule } = prepareSchema(schema, 'f', { work, ...(kept && { cache: kept }) })(builder, 'all');
       return builder.print(rule, [rule]);
     } catch (error) {
       return String(error);

@@ -55,8 +55,11 @@ export function createLanguageFactory(
       languageByKey.set(key, language);
       return language;
     } catch (error) {
-      if (error instanceof PatternError || error instanceof AutomatonLimitError)
-        throw document.createError(path, `${what} ${error.message}`);
+      if (error instanceof PatternError || error instanceof AutomatonLimitError) {
+        // A pattern that is too large for an automaton cannot be checked either: the check is prepared before the grammar.
+        const isGrammarLimit = error instanceof AutomatonLimitError;
+        throw document.createError(path, `${what} ${error.message}`, { isGrammarLimit });
+      }
       // `numberRangeToAutomaton` throws this class for ranges that rules cannot express.
       if (error instanceof RangeError && !(error instanceof GrammarError))
         throw document.createError(path, error.message);

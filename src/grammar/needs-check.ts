@@ -1,40 +1,81 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { GRAMMAR_COUNT_MAX, GRAMMAR_LENGTH_MAX, GRAMMAR_POSITIONS_MAX } from './limits.ts';
+import { FORMATS } from './format-checks/is-of-format.ts';
 import { toDecimal } from './decimal.ts';
 import { type SchemaObject } from './schema-document.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Tells whether a value that the schema's grammar allows can still violate the schema: whether it uses a keyword that
- * docs/protocols/json-schema.md lists as checked afterwards. Fast; may return true without need, never false wrongly.
+ * docs/protocols/json-schema.md lists as checked afterwards, or whether its grammar may exceed a limit and then hold less
+ * of the schema. Fast; may return true without need, never false wrongly.
  */
 export function needsCheck(schema: JsonSchema): boolean {
-  const features = { isJoined: false, hasText: false, hasLength: false, hasCount: false };
+  let isJoined = false;
+  let isMultiplied = false;
+  let size = 0;
   const stack: unknown[] = [schema];
   const enqueue = (values: readonly unknown[]): void => {
-    for (const value of values) if (typeof value === 'object' && value !== null) stack.push(value);
+    for (const value of values) stack.push(value);
   };
   // Treats every object as a schema, also in data, because a reference can point to it.
-  for (let current = stack.pop(); current !== undefined; current = stack.pop()) {
+  for (let current = stack.pop(); current !== undefined && size <= CERTAIN_SIZE_MAX; current = stack.pop()) {
+    size += typeof current === 'string' ? 1 + current.length : 1;
     if (Array.isArray(current)) enqueue(current);
     else if (isRecord(current)) {
-      if (hasCheckedKeyword(current)) return true;
-      features.isJoined ||= combinesSchemas(current);
-      features.hasText ||= 'pattern' in current || 'format' in current;
-      features.hasLength ||= 'maxLength' in current;
-      features.hasCount ||= 'maxProperties' in current || 'multipleOf' in current;
-      for (const [keyword, value] of Object.entries(current))
+      if (hasCheckedKeyword(current) || hasManyContainers(current)) return true;
+      isJoined ||= combinesSchemas(current);
+      isMultiplied ||= 'maxProperties' in current || 'multipleOf' in current || 'anyOf' in current;
+      for (const [keyword, value] of Object.entries(current)) {
+        size += keyword.length + measureAutomaton(keyword, value);
         enqueue(KEYWORDS_WITH_NAMED_SCHEMAS.has(keyword) && isRecord(value) ? Object.values(value) : [value]);
+      }
     }
   }
   // Combinations within one schema are detected above; those across schemas are known to the compiler only.
-  return features.isJoined && ((features.hasText && features.hasLength) || features.hasCount);
+  return size > CERTAIN_SIZE_MAX || (isJoined && isMultiplied);
 }
+
+/** Values, characters and counts of a schema whose grammar is certainly below the limits of size and work. */
+const CERTAIN_SIZE_MAX = 20_000;
+
+/** Returns the size of the automaton or the rules of a keyword, as a part of CERTAIN_SIZE_MAX. */
+function measureAutomaton(keyword: string, value: unknown): number {
+  if (typeof value !== 'number' || !(value > 0)) return 0;
+  if (keyword === 'multipleOf') return STEP_SIZE;
+  if (keyword === 'maxProperties') return GRAMMAR_POSITIONS_MAX;
+  return COUNTING_KEYWORDS.has(keyword) ? Math.min(value, GRAMMAR_LENGTH_MAX) : 0;
+}
+
+const COUNTING_KEYWORDS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength']);
+
+/** A multipleOf may take a sixth of the work for a grammar. */
+const STEP_SIZE = CERTAIN_SIZE_MAX / 5;
+
+/** Members of unions in one schema whose combinations are certainly below SCHEMA_ALTERNATIVES_MAX. */
+const CERTAIN_ALTERNATIVES_MAX = 8;
+
+/** Tells whether alternatives may be too many, or may be several arrays or objects that no text tells apart. */
+function hasManyContainers({ anyOf }: SchemaObject): boolean {
+  if (!Array.isArray(anyOf)) return false;
+  const containers = anyOf.filter((each) => !isScalarSchema(each));
+  return anyOf.length > CERTAIN_ALTERNATIVES_MAX || containers.length > 1;
+}
+
+const isScalarSchema = (schema: unknown): boolean =>
+  isRecord(schema) && typeof schema['type'] === 'string' && SCALAR_TYPES.has(schema['type']);
+
+const SCALAR_TYPES = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
 /** Keywords whose value is a map of schemas by names that the caller chooses. */
 const KEYWORDS_WITH_NAMED_SCHEMAS = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
 
 const CHECKED_KEYWORDS = [
+  '$dynamicRef',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'pattern',
+  'patternProperties',
   'contains',
   'minContains',
   'maxContains',
@@ -60,12 +101,13 @@ function hasCheckedKeyword(schema: SchemaObject): boolean {
     isAbove('maxProperties', Math.min(GRAMMAR_COUNT_MAX, propertiesMax(schema))) ||
     isAbove('maxItems', GRAMMAR_COUNT_MAX) ||
     isAbove('maxLength', GRAMMAR_LENGTH_MAX) ||
-    // The automaton of the pattern may be too large to be combined with a length.
-    (read('maxLength') !== undefined && (read('pattern') !== undefined || read('format') !== undefined)) ||
+    hasCheckedFormat(read('format')) ||
     !isEnforceableMultiple(schema) ||
     refersToNamedSchemas(read('$ref'))
   );
 }
+
+const hasCheckedFormat = (format: unknown): boolean => typeof format === 'string' && FORMATS.has(format);
 
 /** Returns how many properties a grammar can count beside the declared ones. */
 function propertiesMax({ properties, required }: SchemaObject): number {
@@ -100,7 +142,6 @@ const refersToNamedSchemas = (reference: unknown): boolean =>
 
 /** Tells whether the assertions of this schema are combined with those of another one for the same value. */
 function combinesSchemas(schema: SchemaObject): boolean {
-  if (schema['patternProperties'] !== undefined) return true;
   const { allOf } = schema;
   const own = Object.keys(schema).some((keyword) => !NON_ASSERTING_KEYWORDS.has(keyword));
   const parts = [own, '$ref' in schema, 'anyOf' in schema, 'oneOf' in schema].filter(Boolean).length;

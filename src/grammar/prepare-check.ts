@@ -49,10 +49,9 @@ export function prepareCheck(root: JsonSchema, { document, getKeywords, language
   }
 
   function prepareKeywords(keywords: SchemaKeywords): void {
-    const { path, pattern, format, patternProperties } = keywords;
+    const { path, pattern, patternProperties } = keywords;
     for (const each of [...(pattern === undefined ? [] : [pattern]), ...(patternProperties?.keys() ?? [])])
       languages.getPatternLanguage(each, path);
-    if (format !== undefined) languages.getFormatLanguage(format, path);
     try {
       prepare(keywords);
     } catch (error) {
@@ -75,10 +74,13 @@ function* listSchemasOfSameValue(keywords: SchemaKeywords): Generator<JsonSchema
   yield* dependentSchemas?.values() ?? [];
 }
 
-/** Lists the subschemas that apply to contained values and to names. */
+/** Lists the subschemas that apply to contained values and to names, and those that `$dynamicRef` may mean. */
 function* listSchemasOfParts(keywords: SchemaKeywords): Generator<JsonSchema> {
-  const { items, contains, additionalProperties, propertyNames } = keywords;
-  for (const each of [items, contains, additionalProperties, propertyNames]) if (each !== undefined) yield each;
+  const { items, contains, additionalProperties, propertyNames, unevaluatedItems, unevaluatedProperties } = keywords;
+  for (const each of [items, contains, additionalProperties, propertyNames, unevaluatedItems, unevaluatedProperties])
+    if (each !== undefined) yield each;
+  // They apply to the same value, but which one depends on the check, whose depth is limited.
+  yield* keywords.dynamic?.candidates ?? [];
   yield* keywords.prefixItems ?? [];
   yield* keywords.properties?.values() ?? [];
   yield* keywords.patternProperties?.values() ?? [];

@@ -43,7 +43,7 @@ function randomSchema(random: () => number, depth: number): JsonSchema {
     () => ({
       contains: inner(),
       ...(random() < 0.6 ? { minContains: below(3) } : {}),
-      ...(random() < 0.6 ? { maxContains: below(3) } : {}),
+      ...(random() < 0.6 ? { maxContains: 2 + below(2) } : {}),
     }),
     () => ({ not: inner() }),
     () => ({
@@ -55,6 +55,8 @@ function randomSchema(random: () => number, depth: number): JsonSchema {
     () => ({ oneOf: list() }),
     () => ({ anyOf: list() }),
     () => ({ items: inner() }),
+    () => ({ allOf: list() }),
+    () => ({ unevaluatedProperties: random() < 0.5 ? false : inner() }),
     () => ({ properties: { [name()]: inner(), [name()]: inner() } }),
   ];
   const parts = Array.from({ length: 1 + below(3) }, () => {

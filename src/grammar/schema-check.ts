@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { CheckLimitError } from './check-limit-error.ts';
-import { createExpander } from './conjunctions.ts';
+import { createKeywordReader } from './conjunctions.ts';
 import type { LanguageCache } from './language-cache.ts';
 import { createLanguageFactory } from './language-factory.ts';
 import { createSchemaDocument } from './schema-document.ts';
@@ -20,8 +20,8 @@ export function createSchemaCheck(
   cache?: LanguageCache,
 ): (value: unknown) => string | undefined {
   const document = createSchemaDocument(schema, field);
-  const { getKeywords } = createExpander(document);
-  const validator = createValidator({ getKeywords, languages: createLanguageFactory(document, { cache }) });
+  const getKeywords = createKeywordReader(document);
+  const validator = createValidator({ document, getKeywords, languages: createLanguageFactory(document, { cache }) });
   return (value) => {
     try {
       return validator.findProblem(schema, value);

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../core/grammar.ts';
 import { JSON_DEPTH_MAX } from '../core/limits.ts';
 import { SCHEMA_NODES_MAX } from './limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
-import { GrammarError } from './grammar-error.ts';
+import { GrammarError, type GrammarErrorOptions } from './grammar-error.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
@@ -11,22 +11,43 @@ export type SchemaObject = Readonly<Record<string, unknown>>;
 export interface SchemaDocument {
   /** Returns the path of a subschema, for example `#/properties/a`. Subschemas are identified by object identity. */
   getPath(schema: SchemaObject): string;
-  /** Resolves a reference. @throws GrammarError for a reference that is remote or has no target. */
+  /** Resolves a reference. @throws GrammarError for a document that the schema does not include, or a missing target. */
   resolve(reference: string, from: SchemaObject): JsonSchema;
+  /**
+   * Resolves a `$dynamicRef`. Its target depends on the resources that a check has entered, if `$dynamicAnchor` names
+   * the target. @throws GrammarError as `resolve`.
+   */
+  resolveDynamic(reference: string, from: SchemaObject): DynamicReference;
+  /** Returns the resource of a subschema: the document, or the nearest schema with an `$id`. */
+  getResource(schema: SchemaObject): SchemaResource | undefined;
   /** Creates an error that names the field, the path and the problem. */
-  createError(path: string, problem: string): GrammarError;
+  createError(path: string, problem: string, options?: GrammarErrorOptions): GrammarError;
+}
+
+/** The target of a `$dynamicRef`. With `name`, the outermost resource that has this dynamic anchor decides. */
+export interface DynamicReference {
+  readonly target: JsonSchema;
+  readonly name: string | undefined;
+  /** All possible targets. */
+  readonly candidates: readonly JsonSchema[];
+}
+
+/** A schema with an `$id`, or the document. */
+export interface SchemaResource {
+  readonly dynamicAnchors: ReadonlyMap<string, SchemaObject>;
 }
 
 interface SchemaLocation {
   readonly path: string;
-  /** The schema that `#` refers to: the document, or the nearest schema with an `$id`. */
+  /** The schema that `#` refers to. */
   readonly resource: Resource;
 }
 
-interface Resource {
+interface Resource extends SchemaResource {
   readonly schema: SchemaObject;
   readonly id: string;
   readonly anchors: Map<string, SchemaObject>;
+  readonly dynamicAnchors: Map<string, SchemaObject>;
 }
 
 /** Keywords whose value is a schema, a list of schemas, or a map of schemas. Other values are data. */
@@ -40,6 +61,8 @@ const SCHEMA_KEYWORDS = [
   'not',
   'propertyNames',
   'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
 ] as const;
 const SCHEMA_LIST_KEYWORDS = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'] as const;
 const SCHEMA_MAP_KEYWORDS = [
@@ -58,8 +81,8 @@ const BASE_URI = 'schema:/';
 export function createSchemaDocument(root: JsonSchema, field: string): SchemaDocument {
   const locations = new Map<SchemaObject, SchemaLocation>();
   const resources = new Map<string, Resource>();
-  const createError = (path: string, problem: string): GrammarError =>
-    new GrammarError(field, `${problem} (${field}, at ${path}).`);
+  const createError: SchemaDocument['createError'] = (path, problem, options) =>
+    new GrammarError(field, `${problem} (${field}, at ${path}).`, options);
 
   /** Indexes the subschemas of `schema` without recursion, because a document may be deep. */
   function indexSchemas(schema: SchemaObject, path: string, outer: Resource | undefined): void {
@@ -80,10 +103,19 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
     // Older drafts write an anchor as `$id: "#name"`, and some generators write a pointer there, which has no effect.
     const isNew = outer === undefined || (typeof id === 'string' && !id.startsWith('#'));
     const resource = isNew
-      ? { schema, id: resolveUri(typeof id === 'string' ? id : '', outer?.id ?? BASE_URI), anchors: new Map() }
+      ? {
+          schema,
+          id: resolveUri(typeof id === 'string' ? id : '', outer?.id ?? BASE_URI),
+          anchors: new Map(),
+          dynamicAnchors: new Map(),
+        }
       : outer;
     if (isNew && !resources.has(resource.id)) resources.set(resource.id, resource);
+    const dynamicAnchor = getOwnKeyword(schema, '$dynamicAnchor');
+    if (typeof dynamicAnchor === 'string' && !resource.dynamicAnchors.has(dynamicAnchor))
+      resource.dynamicAnchors.set(dynamicAnchor, schema);
     const anchors = [
+      dynamicAnchor,
       getOwnKeyword(schema, '$anchor'),
       typeof id === 'string' && id.startsWith('#') ? id.slice(1) : undefined,
     ];
@@ -93,10 +125,10 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
     return resource;
   }
 
-  function resolve(reference: string, from: SchemaObject): JsonSchema {
+  function resolve(reference: string, from: SchemaObject, keyword = '$ref'): JsonSchema {
     const path = locations.get(from)?.path ?? '#';
     const createNotFoundError = (): GrammarError =>
-      createError(path, `$ref ${describeValue(reference)} does not resolve to a schema`);
+      createError(path, `${keyword} ${describeValue(reference)} does not resolve to a schema`);
     const hash = reference.indexOf('#');
     const [address, fragment] =
       hash === -1 ? [reference, ''] : [reference.slice(0, hash), decodeFragment(reference.slice(hash + 1))];
@@ -106,7 +138,7 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
     if (!resource)
       throw createError(
         path,
-        `$ref ${describeValue(reference)} points outside the schema; only local references are supported`,
+        `${keyword} ${describeValue(reference)} points to a document that the schema does not include; add it to $defs with its address as $id`,
       );
     if (fragment !== '' && !fragment.startsWith('/')) {
       const target = resource.anchors.get(fragment);
@@ -122,15 +154,31 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
     }
     if (typeof target === 'boolean') return target;
     if (!isRecord(target))
-      throw createError(path, `$ref ${describeValue(reference)} resolves to a value that is not a schema`);
+      throw createError(path, `${keyword} ${describeValue(reference)} resolves to a value that is not a schema`);
     indexSchemas(target, `${start}${fragment}`, resource);
     return target;
+  }
+
+  function resolveDynamic(reference: string, from: SchemaObject): DynamicReference {
+    const target = resolve(reference, from, '$dynamicRef');
+    const name = reference.slice(reference.indexOf('#') + 1);
+    if (!reference.includes('#') || !isRecord(target) || getOwnKeyword(target, '$dynamicAnchor') !== name)
+      return { target, name: undefined, candidates: [target] };
+    const all = [...new Set(Array.from(locations.values(), ({ resource }) => resource))];
+    const candidates = all.map(({ dynamicAnchors }) => dynamicAnchors.get(name)).filter((each) => each !== undefined);
+    return { target, name, candidates };
   }
 
   if (isDeeperThan(root, JSON_DEPTH_MAX))
     throw createError('#', `The schema is more than ${JSON_DEPTH_MAX} levels deep`);
   if (isRecord(root)) indexSchemas(root, '#', undefined);
-  return { getPath: (schema) => locations.get(schema)?.path ?? '#', resolve, createError: createError };
+  return {
+    getPath: (schema) => locations.get(schema)?.path ?? '#',
+    resolve: (reference, from) => resolve(reference, from),
+    resolveDynamic,
+    getResource: (schema) => locations.get(schema)?.resource,
+    createError: createError,
+  };
 }
 
 /** Formats a caller's value for an error message, truncated when it is long. */

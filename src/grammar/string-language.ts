@@ -27,14 +27,13 @@ export function createStringLanguage(parts: readonly SchemaKeywords[], context: 
     JSON.stringify(['string', patterns, formats, min, max]),
     { path, what: LANGUAGE_DESCRIPTION },
     () => {
-      const languages = [
-        ...patterns.map((each) => context.languages.getPatternLanguage(each, path)),
-        ...formats.flatMap((each) => context.languages.getFormatLanguage(each, path) ?? []),
-      ];
+      const intersectAll = (languages: readonly Automaton[]): Automaton =>
+        languages.reduce((all, each) => intersectAutomata(all, each, work), createAnyTextAutomaton());
+      const patternLanguages = patterns.map((each) => context.languages.getPatternLanguage(each, path));
+      const formatLanguages = formats.flatMap((each) => context.languages.getFormatLanguage(each, path) ?? []);
+      // The check covers a format that is too large together with a pattern.
       const whole =
-        languages.length === 0
-          ? createAnyTextAutomaton()
-          : languages.reduce((all, each) => intersectAutomata(all, each, work));
+        tryCreate(() => intersectAll([...patternLanguages, ...formatLanguages])) ?? intersectAll(patternLanguages);
       if (min === 0 && max === undefined) return whole;
       return (
         tryCreate(() => intersectAutomata(whole, createLengthAutomaton(min, max, work), work)) ??

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import type { Automaton } from './automaton.ts';
 import type { Conjunction } from './conjunctions.ts';
+import type { GrammarErrorOptions } from './grammar-error.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import type { LanguageFactory } from './language-factory.ts';
 
@@ -22,5 +23,5 @@ export interface CompileContext {
   isValid(part: SchemaKeywords, value: unknown): boolean;
   /** Records why a part of the schema allows no value; reported if the whole schema allows none. */
   noteImpossible(path: string, problem: string): undefined;
-  throwError(path: string, problem: string): never;
+  throwError(path: string, problem: string, options?: GrammarErrorOptions): never;
 }

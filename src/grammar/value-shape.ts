@@ -2,9 +2,9 @@ import { createArrayContainer } from './array-container.ts';
 import type { Automaton } from './automaton.ts';
 import type { Conjunction } from './conjunctions.ts';
 import type { Container } from './container.ts';
-import { hasFormat } from './format-to-automaton.ts';
+import { findKinds } from './find-kinds.ts';
 import type { CompileContext } from './value-constraint.ts';
-import { type SchemaKeywords, type ValueKind, VALUE_KINDS } from './keywords.ts';
+import type { SchemaKeywords } from './keywords.ts';
 import { createNumberLanguage } from './number-language.ts';
 import { createObjectContainer } from './object-container.ts';
 import { createStringLanguage } from './string-language.ts';
@@ -53,40 +53,3 @@ function listValidValues(
     );
   return [...new Set(fitting.map((value) => JSON.stringify(value)))];
 }
-
-/**
- * Returns the allowed types. Without `type`, those that the keywords constrain: `{"properties": …}` implies an object.
- */
-function findKinds(parts: readonly SchemaKeywords[]): ReadonlySet<ValueKind> {
-  const named = parts.flatMap((part) => part.kinds ?? []);
-  if (named.length > 0) return new Set(VALUE_KINDS.filter((kind) => named.every((kinds) => kinds.has(kind))));
-  const constrainedKinds = VALUE_KINDS.filter((kind) => parts.some((part) => constrainsKind(kind, part)));
-  return new Set(constrainedKinds.length === 0 ? VALUE_KINDS : constrainedKinds);
-}
-
-function constrainsKind(kind: ValueKind, part: SchemaKeywords): boolean {
-  // An unknown format constrains nothing.
-  if (kind === 'string' && part.format !== undefined && hasFormat(part.format)) return true;
-  return KEYWORDS_BY_KIND[kind].some((name) => part[name] !== undefined);
-}
-
-const NUMBER_KEYWORDS = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'multipleOf'] as const;
-const KEYWORDS_BY_KIND: Readonly<Record<ValueKind, readonly (keyof SchemaKeywords)[]>> = {
-  null: [],
-  boolean: [],
-  integer: NUMBER_KEYWORDS,
-  fraction: NUMBER_KEYWORDS,
-  string: ['minLength', 'maxLength', 'pattern'],
-  array: ['prefixItems', 'items', 'minItems', 'maxItems', 'uniqueItems', 'contains'],
-  object: [
-    'properties',
-    'patternProperties',
-    'additionalProperties',
-    'propertyNames',
-    'required',
-    'minProperties',
-    'maxProperties',
-    'dependentRequired',
-    'dependentSchemas',
-  ],
-};
