@@ -16,6 +16,7 @@ import { measureProxies } from './proxies.ts';
 import { measureSchemaAnswers } from './schemas.ts';
 import { formatTable } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
+import { measureSchemaTruth } from './truth.ts';
 import { measureTranslation } from './translation.ts';
 import { measureLateTurn } from './turns.ts';
 import { measureUnderLoad } from './under-load.ts';
@@ -42,6 +43,7 @@ const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
     needsWeights: true,
     run: () => measureSchemaAnswers(modelsFolder, logProgress),
   },
+  truth: { run: () => measureSchemaTruth(logProgress) },
   translation: {
     needsWeights: true,
     longTask: 'translates 900 sentences, 30 minutes or more',

@@ -12,10 +12,10 @@ export const SCHEMA_DEPTH_MAX = 200;
 /** Properties of one object, merged ones included. Beyond: 400. */
 export const SCHEMA_PROPERTIES_MAX = 1_000;
 
-/** Alternatives of one schema after anyOf, oneOf and allOf were multiplied out. Beyond: 400. */
+/** Alternatives of one schema after anyOf, oneOf and allOf were multiplied out. Beyond: left to the check. */
 export const SCHEMA_ALTERNATIVES_MAX = 256;
 
-/** Steps of multiplying out in one document. Beyond: 400. */
+/** Steps of multiplying out in one document. Beyond: left to the check. */
 export const SCHEMA_EXPANSION_STEPS_MAX = 200_000;
 
 /**
@@ -33,22 +33,22 @@ export const GRAMMAR_POSITIONS_MAX = 2_000;
  */
 export const GRAMMAR_LENGTH_MAX = 1_000;
 
-/** patternProperties of one object; each doubles the number of overlaps. Beyond: 400. */
+/** patternProperties of one object; each doubles the number of overlaps. Beyond: left to the check. */
 export const GRAMMAR_PATTERN_PROPERTIES_MAX = 4;
 
-/** Members compared when arrays or objects are alternatives to each other. Beyond: 400. */
+/** Members compared when arrays or objects are alternatives to each other. Beyond: left to the check. */
 export const GRAMMAR_COMBINATIONS_MAX = 20_000;
 
 /** Distinct patterns, formats, lengths and number ranges of one schema. Beyond: 400. */
 export const GRAMMAR_LANGUAGES_MAX = 1_000;
 
-/** Rules of one grammar. Beyond: 400. */
+/** Rules of one grammar. Beyond: left to the check. */
 export const GRAMMAR_RULES_MAX = 20_000;
 
-/** Characters of one grammar. Beyond: 400. */
+/** Characters of one grammar. Beyond: left to the check. */
 export const GRAMMAR_CHARS_MAX = 1024 * 1024;
 
-/** Parses that an engine must follow in parallel; each costs memory per token. Beyond: 400. */
+/** Parses that an engine must follow in parallel; each costs memory per token. Beyond: left to the check. */
 export const GRAMMAR_PARSES_MAX = 512;
 
 /** Steps to check one value against a schema. Beyond: the value counts as invalid, with this reason. */

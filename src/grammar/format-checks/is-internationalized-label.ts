@@ -70,15 +70,13 @@ const toBidiClasses = (label: string): string =>
   Array.from(label, (character) => {
     if (character === '-') return '-';
     if (/[0-9\u06F0-\u06F9]/u.test(character)) return 'E';
-    if (
-      /[\u{200C}\u{200D}\u{B7}\u{2B9}\u{2BA}\u{2C6}-\u{2CF}\u{2EC}\u{375}\u{2E2F}\u{30FB}\u{A67F}\u{A717}-\u{A71F}\u{A788}]/u.test(
-        character,
-      )
-    )
-      return 'N';
+    if (NEUTRAL.test(character)) return 'N';
     if (/\p{Mn}/u.test(character)) return 'M';
     if (/[\u0660-\u0669\u{10D30}-\u{10D39}\u{10D40}-\u{10D49}]/u.test(character)) return 'A';
     return RIGHT_TO_LEFT.test(character) ? 'R' : 'L';
   }).join('');
+
+/** Joiners, and modifier letters and marks without a direction. */
+const NEUTRAL = /\p{Join_Control}|[\u00B7\u02B9\u02BA\u02C6-\u02CF\u02EC\u0375\u2E2F\u30FB\uA67F\uA717-\uA71F\uA788]/u;
 
 const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFF\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
