@@ -66,4 +66,27 @@ describe('structured answers of a real model', { skip: getWeightsSkipReason('svc
     assert.equal(HAND_WRITTEN_SCHEMAS.length, 20);
     assert.ok(whole >= WHOLE_MIN, `${whole} of 20 were answered whole`);
   });
+
+  // Without a format, the model finds a text of the format for each of these.
+  const texts: readonly { readonly format: string; readonly text: string }[] = [
+    { format: 'email', text: 'internationalrelations@example.com' },
+    { format: 'email', text: 'anna.maria.luisa.rossi@example.com' },
+    { format: 'email', text: "o'brien@example.com" },
+    { format: 'uri', text: 'postgres://app:secret@db.example.com/app' },
+  ];
+  for (const { format, text } of texts)
+    test(`are the same with and without the format of ${text}`, async () => {
+      const extract = async (property: object): Promise<string | null | undefined> => {
+        const schema = { type: 'object', properties: { value: property }, required: ['value'] };
+        const { choices } = await client.chat.completions.create({
+          model: 'svc-plus',
+          temperature: 0,
+          max_tokens: 60,
+          messages: [{ role: 'user', content: `Extract the ${format} as JSON with the key "value": ${text}` }],
+          response_format: { type: 'json_schema', json_schema: { name: 'value', schema } },
+        });
+        return choices[0]?.message.content;
+      };
+      assert.equal(await extract({ type: 'string', format }), await extract({ type: 'string' }));
+    });
 });
