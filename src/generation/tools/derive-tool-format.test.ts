@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { scalePropertyRuns } from '../../../test/property-runs.ts';
+import { scalePositions, scalePropertyRuns } from '../../../test/property-runs.ts';
 import { createChatTemplate } from '../chat-template.ts';
 import { CALL_TEMPLATES } from './__fixtures__/call-templates.ts';
 import { cutText, readCalls } from './__fixtures__/read-calls.ts';
@@ -111,7 +111,7 @@ describe('deriveToolFormat', () => {
       const derived = derive(source);
       const answer = writeAnswer(source, derived, CALLS.slice(0, 1));
       const whole = readCalls([answer], { format: derived.format, tools: TOOLS }).calls[0]?.arguments ?? '';
-      for (let at = 0; at < answer.length; at++) {
+      for (const at of scalePositions(answer.length)) {
         const { calls } = readCalls([answer.slice(0, at)], { format: derived.format, tools: TOOLS, reason: 'length' });
         const [call] = calls;
         if (call) assert.ok(whole.startsWith(call.arguments), `${call.arguments} starts ${whole}`);
