@@ -4,7 +4,7 @@ describePythonCases('the dashscope client for Python, 2.x', {
   client: 'dashscope',
   script: 'dashscope_client_cases.py',
   models: ['svc-plus'],
-  parleys: { '': { withRankingModel: true }, SCRIPTED_: { engine: 'scripted' } },
+  parleys: { '': { withRankingModel: true, withTinyModel: true }, SCRIPTED_: { engine: 'scripted' } },
   cases: [
     'gets an answer, native',
     'gets an answer, openai',

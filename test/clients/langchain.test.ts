@@ -3,7 +3,7 @@ import { describePythonCases } from './python-cases.ts';
 describePythonCases('LangChain', {
   client: 'langchain-openai',
   script: 'langchain_cases.py',
-  models: ['svc-plus'],
+  models: ['svc-tiny', 'svc-plus'],
   cases: [
     'calls a bound tool',
     'calls a forced tool, and any tool when one is required',

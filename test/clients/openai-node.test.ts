@@ -29,7 +29,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
     assert.match(answer.id, /^chatcmpl-/);
     assert.equal(answer.choices.length, 1);
     assert.equal(answer.choices[0]?.message.role, 'assistant');
-    assert.match(answer.choices[0]?.message.content ?? '', /\d/);
+    assert.ok(answer.choices[0]?.message.content);
     const { prompt_tokens, completion_tokens, total_tokens } = answer.usage ?? assert.fail('no usage');
     assert.ok(prompt_tokens > 10 && completion_tokens > 0 && completion_tokens <= 16);
     assert.equal(total_tokens, prompt_tokens + completion_tokens);
@@ -67,7 +67,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
 
   test('can use the stream collector of the client', async () => {
     const collected = await client.chat.completions.stream(question).finalChatCompletion();
-    assert.match(collected.choices[0]?.message.content ?? '', /\d/);
+    assert.ok(collected.choices[0]?.message.content);
   });
 
   test('gets an answer that ends before a stop string', async () => {

@@ -27,7 +27,7 @@ export function assertPublishedShapes(exchanges: readonly Exchange[], expectedSh
     input,
     encoding: 'utf8',
     maxBuffer: OUTPUT_BYTES_MAX,
-    env: { ...process.env, ...PYTHON.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUTF8: '1' },
+    env: { ...process.env, ...PYTHON.env, PYTHONUTF8: '1' },
   });
   assert.equal(status, 0, stderr);
   const { faults, checked }: { faults: string[]; checked: Record<string, number> } = JSON.parse(stdout);

@@ -24,7 +24,6 @@ export function describePythonCases(title: string, { client, overlay, script, ..
     env: {
       ...env,
       PYTHONPATH: [fileURLToPath(PYTHON_FOLDER), env.PYTHONPATH].filter(Boolean).join(delimiter),
-      PYTHONDONTWRITEBYTECODE: '1',
       PYTHONUTF8: '1',
     },
     skipReason,

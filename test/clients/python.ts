@@ -6,6 +6,12 @@ import { fileURLToPath } from 'node:url';
 const CACHE = fileURLToPath(new URL('../../.cache/', import.meta.url));
 const VENV = `${CACHE}python/bin/python`;
 
+/**
+ * Makes Python keep what it compiles in a folder of its own: importing a client takes half the time then. An empty
+ * value means that the variable is not set.
+ */
+const BYTECODE = { PYTHONPYCACHEPREFIX: `${CACHE}python-bytecode`, PYTHONDONTWRITEBYTECODE: '' };
+
 export interface PythonInstallation {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
@@ -19,7 +25,10 @@ export interface PythonInstallation {
  */
 export function findPython(packageName: string, overlay?: string): PythonInstallation {
   const requirements = overlay === undefined ? 'requirements.txt' : `requirements-${overlay}.txt`;
-  const env: Record<string, string> = overlay === undefined ? {} : { PYTHONPATH: `${CACHE}python-${overlay}` };
+  const env: Record<string, string> = {
+    ...BYTECODE,
+    ...(overlay !== undefined && { PYTHONPATH: `${CACHE}python-${overlay}` }),
+  };
   const pins = readFileSync(new URL(requirements, import.meta.url), 'utf8').split('\n');
   const version = pins.find((line) => line.startsWith(`${packageName}==`))?.split('==')[1] ?? '';
   const path = [process.env.PARLEY_PYTHON, existsSync(VENV) ? VENV : undefined, 'python3']

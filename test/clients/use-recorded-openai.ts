@@ -28,15 +28,9 @@ export interface RecordedOpenAI {
  */
 export function useRecordedOpenAI(options: ParleyOptions): RecordedOpenAI {
   let parley: RecordedParley;
-  let otherWorkspaceKey = '';
+  let otherWorkspaceKey: string | undefined;
   before(async () => {
     parley = await startRecordedParley(options);
-    const args = ['keys', 'create', '--workspace', 'strangers', '--json', '--data', parley.data];
-    const created = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...args], {
-      encoding: 'utf8',
-    });
-    assert.equal(created.status, 0, created.stderr);
-    otherWorkspaceKey = JSON.parse(created.stdout).key;
   });
   after(() => parley?.stop());
 
@@ -47,7 +41,7 @@ export function useRecordedOpenAI(options: ParleyOptions): RecordedOpenAI {
       return createClient(parley.baseUrl, parley.key);
     },
     get otherWorkspaceClient() {
-      return createClient(parley.baseUrl, otherWorkspaceKey);
+      return createClient(parley.baseUrl, (otherWorkspaceKey ??= createKey('strangers', parley.data)));
     },
     get deprecatedPathClient() {
       return createClient(`${parley.address}/api/v2/apps/protocols/compatible-mode/v1`, parley.key);
@@ -58,4 +52,16 @@ export function useRecordedOpenAI(options: ParleyOptions): RecordedOpenAI {
       );
     },
   };
+}
+
+/** Creates a key of a workspace with the CLI, as an operator does, and returns its secret. */
+function createKey(workspace: string, data: string): string {
+  const args = ['keys', 'create', '--workspace', workspace, '--json', '--data', data];
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', CLI, ...args],
+    { encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout).key;
 }

@@ -20,6 +20,7 @@ from dashscope import (
 from dashscope.common.error import InputRequired
 from dashscope_helpers import MODEL, WEATHER, get_content, expect_failure, get_message, get_finish_reasons
 from dashscope_helpers import ask as ask_for
+from models import GetWeather
 
 COUNT = ["One", ", two", ", three"]
 COUNT_TEXT = "".join(COUNT)
@@ -201,6 +202,20 @@ def logprobs():
     pieces = [event.output.choices[0].logprobs for event in ask(stream=True, incremental_output=True, **how)]
     streamed = [token for piece in pieces if piece for token in piece["content"]]
     expect([token["token"] for token in streamed] == [token["token"] for token in tokens], streamed)
+
+
+@case("calls a tool that it may call, and answers after its result")
+def tools():
+    call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+    question = scripted_messages(call)
+    answer = ask(question, tools=[WEATHER])
+    called = get_message(answer)
+    (call,) = called.tool_calls
+    expect(get_finish_reasons([answer]) == ["tool_calls"] and called.content == "", answer)
+    expect(GetWeather.model_validate_json(call["function"]["arguments"]).city == "Paris", call)
+    # The result is the script of the next answer.
+    result = {"role": "tool", "content": "script:" + json.dumps(COUNT), "tool_call_id": call["id"]}
+    expect(get_content(ask([*question, called, result], tools=[WEATHER])) == COUNT_TEXT)
 
 
 @case("may send unknown parameters")

