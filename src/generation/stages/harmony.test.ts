@@ -56,6 +56,18 @@ const ANSWERS: readonly (readonly [text: string, answer: Partial<Answer>])[] = [
   ['<|channel|>final<|message|>Four.<|return|>', { content: 'Four.' }],
   ['<|message|>Four.', { content: 'Four.' }],
   ['Four <|x|> text.', { content: 'Four <|x|> text.' }],
+  ['to', { content: 'to' }],
+  ['to=me', { content: 'to=me' }],
+  ['<|channel|>final to all, four.', { content: '<|channel|>final to all, four.' }],
+  [`<|channel|>${'four '.repeat(60)}`, { content: `<|channel|>${'four '.repeat(60)}` }],
+  [
+    `<|channel|>commentary to=assistant${THOUGHT}${START}<|channel|>commentary to=assistant<|channel|>final<|message|>Four.`,
+    { reasoning: 'I think <b>\nso', content: 'Four.' },
+  ],
+  [
+    `<|start|>${THOUGHT}<|start|><|channel|>final<|message|>Four.<|end|>`,
+    { reasoning: 'I think <b>\nso', content: 'Four.' },
+  ],
   [
     `${THOUGHT}${START}<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Ulm"}<|call|>`,
     { reasoning: 'I think <b>\nso', calls: [WEATHER] },

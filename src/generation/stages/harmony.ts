@@ -11,6 +11,9 @@ const START = '<|start|>assistant';
 const CHANNEL = '<|channel|>';
 const MESSAGE = '<|message|>';
 
+/** Start of a message without its role. */
+const ROLELESS_START = '<|start|><|channel|>';
+
 /** Special tokens of the format. */
 export const HARMONY_MARKERS: readonly string[] = ['<|start|>', CHANNEL, MESSAGE, '<|constrain|>', ...ENDS];
 
@@ -122,30 +125,39 @@ function parse(parser: HarmonyParser, isLast: boolean, emit: Emit): void {
   }
 }
 
-/** The recipient may stand before the channel or after it; the type of the content may have a token of its own. */
-const HEADER =
-  /^\s*(?:<\|start\|>assistant)?\s*(?:to=([\w.-]+)\s*)?(?:<\|channel\|>\s*(\w+)(?:\s+to=([\w.-]+))?)?\s*(?:<\|constrain\|>)?\s*(?:\w*(?:\s+to=([\w.-]+))?)\s*<\|message\|>/;
+/** Parts of a header: the recipient before the channel or after it, a type of the content, and repetitions. */
+const HEADER = /^(?:\s+|<\|start\|>(?:assistant)?|<\|channel\|>\s*\w*|<\|constrain\|>|to=[\w.-]*|\w+)*$/;
 
 /** A longer text, or one with another start, is no header. */
 const HEADER_CHARS_MAX = 256;
 
+const HEADER_STARTS = ['to=', START, ROLELESS_START, CHANNEL, MESSAGE, '<|constrain|>'];
+
 function parseHeader(parser: HarmonyParser, text: string, isLast: boolean, emit: Emit): boolean {
-  const match = HEADER.exec(text);
-  if (match) {
-    const [header, before, channel = 'final', after, last] = match;
-    skip(parser, header.length);
-    startBody(parser, channel, before ?? after ?? last, emit);
+  const trimmed = text.trimStart();
+  const canBeHeader = HEADER_STARTS.some((start) => start.startsWith(trimmed) || trimmed.startsWith(start));
+  const end = text.indexOf(MESSAGE);
+  const header = end < 0 ? text : text.slice(0, end);
+  if (!canBeHeader || header.length > HEADER_CHARS_MAX) {
+    // The first character is passed on, so that a mark there starts no header again.
+    parser.mode = 'text';
+    passOn(parser, 'text', 1, emit);
     return true;
   }
-  const trimmed = text.trimStart();
-  const canBeHeader = ['to=', START, CHANNEL, MESSAGE, '<|constrain|>'].some(
-    (start) => start.startsWith(trimmed) || trimmed.startsWith(start),
-  );
-  if (canBeHeader && trimmed.length <= HEADER_CHARS_MAX && !isLast) return false;
-  // A server that removes special tokens leaves only the text; a header that was cut has none.
-  if (isLast && canBeHeader) skip(parser, text.length);
+  if (end >= 0) {
+    skip(parser, end + MESSAGE.length);
+    // The last ones count: models that start a header again mean what they wrote last.
+    const channel = header.match(/(?<=<\|channel\|>\s*)\w+/g)?.at(-1);
+    startBody(parser, channel ?? 'final', header.match(/(?<=to=)[\w.-]+/g)?.at(-1), emit);
+    return true;
+  }
+  if (!isLast) return false;
+  // A header that was cut has no text. A server that removes special tokens leaves only the text.
+  const isCut = trimmed.startsWith('<') && HEADER.test(trimmed.replace(/<[|\w]*$/, ''));
   parser.mode = 'text';
-  return !isLast || !canBeHeader;
+  if (isCut) skip(parser, text.length);
+  else passOn(parser, 'text', text.length, emit);
+  return true;
 }
 
 function startBody(parser: HarmonyParser, channel: string, recipient: string | undefined, emit: Emit): void {
@@ -171,9 +183,10 @@ function parseBetween(parser: HarmonyParser, text: string, isLast: boolean): boo
     parser.mode = 'header';
     return true;
   }
-  if (!isLast && (START.startsWith(trimmed) || CHANNEL.startsWith(trimmed))) return false;
+  const starts = [START, CHANNEL, ROLELESS_START];
+  if (!isLast && starts.some((start) => start.startsWith(trimmed))) return false;
   if (trimmed === '') return false;
-  parser.mode = trimmed.startsWith(CHANNEL) ? 'header' : 'text';
+  parser.mode = starts.some((start) => trimmed.startsWith(start)) ? 'header' : 'text';
   return true;
 }
 
