@@ -110,6 +110,15 @@ describe('createThoughtStage', () => {
     assert.ok(out.every(({ type }) => type === 'text' || type === 'choice-end'));
   });
 
+  it('drops repeated opening marks, and starts the answer where its mark follows instead of the thought', () => {
+    const isOpened = true;
+    const format = { ...USUAL_THOUGHTS, answerOpenings: ['<answer>'] };
+    assert.deepEqual(runText('<think>\n<think>so</think>Four'), ['so', 'Four']);
+    assert.deepEqual(runText('<think><think>so</think>Four', { isOpened }), ['so', 'Four']);
+    assert.deepEqual(runText('\n<answer>\nFour', { isOpened, format }), ['', 'Four']);
+    assert.deepEqual(runText('so <answer></think><answer>Four', { isOpened, format }), ['so <answer>', 'Four']);
+  });
+
   it('emits a dropped thought as the answer when the model ends without closing it', () => {
     assert.deepEqual(runText('<think>\nFour.\n', { keepsThoughts: false }), ['', 'Four.']);
     assert.deepEqual(runText('<think>\nso', { keepsThoughts: false, reason: 'length' }), ['', '']);

@@ -32,8 +32,6 @@ interface ThoughtParser {
   isThoughtPhase: boolean;
   /** Whether a thought preceded the answer: blanks between them are no part of it. */
   followsThought: boolean;
-  /** Whether the model has written the opening mark. */
-  hasOpenMark: boolean;
   /** Text of a thought that is dropped. */
   droppedThought: string;
   /** Text of a thought that a server separated from the answer, and that is dropped. */
@@ -64,7 +62,6 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
     phase: undefined,
     isThoughtPhase: false,
     followsThought: false,
-    hasOpenMark: false,
     droppedThought: '',
     droppedReasoning: '',
     hasAnswer: false,
@@ -169,7 +166,6 @@ const parseStart: Step = (parser, { isLast }) => {
   if (mark === undefined && !isLast && marks.some((one) => one.startsWith(trimmed))) return false;
   if (mark !== undefined || parser.followsThought) skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
   const opensThought = mark !== undefined && openings.includes(mark);
-  parser.hasOpenMark ||= opensThought;
   parser.mode = opensThought ? 'opened' : mark === undefined ? 'answer' : 'answerOpened';
   return true;
 };
@@ -184,16 +180,19 @@ const parseAnswerOpened: Step = (parser, { isLast }) => {
   return true;
 };
 
-/** Skips blanks before the text of the thought, and the mark of a model that repeats it. */
+/**
+ * Skips blanks before the text of the thought, and the mark of a model that repeats it. A model that does not want the
+ * thought that was opened for it starts the answer instead.
+ */
 const parseOpened: Step = (parser, { isLast }) => {
-  const { open } = parser.options.format;
+  const { open, answerOpenings } = parser.options.format;
   const text = getText(parser);
   const trimmed = text.trimStart();
-  const repeatsMark = !parser.hasOpenMark && trimmed.startsWith(open);
-  if (!isLast && !repeatsMark && (trimmed === '' || (!parser.hasOpenMark && open.startsWith(trimmed)))) return false;
-  skip(parser, text.length - trimmed.length + (repeatsMark ? open.length : 0));
-  if (repeatsMark) parser.hasOpenMark = true;
-  else parser.mode = 'thought';
+  const marks = [open, ...answerOpenings.filter((mark) => mark.startsWith('<'))];
+  const mark = marks.find((one) => trimmed.startsWith(one));
+  if (mark === undefined && !isLast && marks.some((one) => one.startsWith(trimmed))) return false;
+  skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
+  if (mark !== open) parser.mode = mark === undefined ? 'thought' : 'answerOpened';
   return true;
 };
 

@@ -140,16 +140,22 @@ function deriveFromTurn(turns: Turns, message: TemplateVariables): ThoughtFormat
   const middle = hasAnswer ? rest.slice(0, rest.indexOf(ANSWER)) : rest;
   const close = findClose(middle, hasAnswer ? rest.slice(rest.indexOf(ANSWER) + ANSWER.length) : '');
   if (close === undefined) return undefined;
-  const format = createFormat(opening, middle.slice(0, middle.indexOf(close) + close.length));
   const afterClose = middle.slice(middle.indexOf(close) + close.length);
   const blanks = /^\s*/.exec(afterClose)?.[0] ?? '';
   const answerOpening = hasAnswer ? afterClose.slice(blanks.length) : '';
+  // A tag with which thoughts and answers both start, such as `<|open|>` before `think` and `response`, is a part of both.
+  const tag = before.endsWith(opening) ? (LAST_TAG.exec(before.slice(0, -opening.length))?.[0] ?? '') : '';
+  const sharesTag = tag !== '' && answerOpening.startsWith(tag);
+  const format = createFormat(
+    sharesTag ? tag + opening : opening,
+    middle.slice(0, middle.indexOf(close) + close.length),
+  );
   const complete = {
     ...format,
     closing: format.closing + blanks,
     answerOpenings: listAnswerOpenings(answerOpening),
   };
-  return parsesBack(complete, opening + THOUGHT + middle) ? complete : undefined;
+  return parsesBack(complete, format.opening + THOUGHT + middle) ? complete : undefined;
 }
 
 /** Returns the text that opens a thought: what an answer with a thought has beyond a prompt or another answer. */

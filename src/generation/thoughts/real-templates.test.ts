@@ -11,7 +11,7 @@ const OTHER_MARKS: Readonly<Record<string, readonly [open: string, close: string
   'Apriel-1.6-15b-Thinker-fixed': ['Here are my reasoning steps:', '[BEGIN FINAL RESPONSE]'],
   'ByteDance-Seed-OSS': ['<seed:think>', '</seed:think>'],
   'CohereForAI-c4ai-command-r7b-12-2024-tool_use': ['<|START_THINKING|>', '<|END_THINKING|>'],
-  'Kimi-K3': ['think<|sep|>', '<|close|>think<|sep|>'],
+  'Kimi-K3': ['<|open|>think<|sep|>', '<|close|>think<|sep|>'],
   'MiniMax-M3': ['<mm:think>', '</mm:think>'],
   'google-gemma-4-31B-it': ['<|channel>thought', '<channel|>'],
   'google-gemma-4-31B-it-interleaved': ['<|channel>thought', '<channel|>'],

@@ -122,7 +122,7 @@ export const THOUGHT_TEMPLATES: Readonly<Record<string, ThoughtTemplate>> = {
         '{% if thinking %}<|open|>think<|sep|>{{ message.reasoning or "" }}<|close|>think<|sep|>{% endif %}<|open|>response<|sep|>{{ message.content }}<|close|>response<|sep|>',
       prompt: '{% if thinking %}<|open|>think<|sep|>{% else %}<|open|>response<|sep|>{% endif %}',
     }),
-    marks: ['think<|sep|>', '<|close|>think<|sep|>'],
+    marks: ['<|open|>think<|sep|>', '<|close|>think<|sep|>'],
     ends: ['opened', 'none'],
     answer: { answerOpenings: ['<|open|>response<|sep|>'], answerClose: '<|close|>response<|sep|>' },
   },
