@@ -56,6 +56,9 @@ export interface PromptEvent {
   readonly logprobs: readonly TokenLogprob[];
 }
 
+/** Whether a thought that was recognized at its end is passed on, or dropped because the request wants no thoughts. */
+export type LateThought = 'kept' | 'dropped';
+
 /** Output of an engine. Flat, so that an engine need not know where a block starts. */
 export type EngineEvent =
   | PromptEvent
@@ -69,7 +72,14 @@ export type EngineEvent =
       readonly phase: number;
       readonly logprobs?: readonly TokenLogprob[];
     }
-  | { readonly type: 'reasoning'; readonly choice: number; readonly text: string; readonly tokens: number }
+  | {
+      readonly type: 'reasoning';
+      readonly choice: number;
+      readonly text: string;
+      readonly tokens: number;
+      /** Present when the text of the choice before this event was a thought, of which only the end was marked. */
+      readonly takesText?: LateThought;
+    }
   | {
       readonly type: 'tool-call';
       readonly choice: number;
@@ -116,7 +126,13 @@ export type GenerationEvent =
       /** Citations of the sentences that this text completes. */
       readonly citations?: readonly Citation[];
     }
-  | { readonly type: 'block-end'; readonly choice: number; readonly index: number }
+  | {
+      readonly type: 'block-end';
+      readonly choice: number;
+      readonly index: number;
+      /** Present when the text of this block was a thought. A stream has sent it as text already. */
+      readonly thought?: LateThought;
+    }
   /** A server tool starts. The call takes the place of a block; no other event of its choice precedes its result. */
   | {
       readonly type: 'server-call';

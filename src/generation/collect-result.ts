@@ -1,4 +1,4 @@
-import type { Block, FinishReason, GenerationEvent, TokenLogprob } from '../core/event.ts';
+import type { Block, FinishReason, GenerationEvent, LateThought, TokenLogprob } from '../core/event.ts';
 import type { ChoiceResult, GenerationResult, ResultBlock } from '../core/result.ts';
 import type { Citation, ServerCallResult } from '../core/server-tools.ts';
 import { assert } from '../lib/assert.ts';
@@ -24,6 +24,7 @@ interface OpenBlock {
   readonly logprobs: TokenLogprob[];
   readonly citations: Citation[];
   result?: ServerCallResult;
+  thought?: LateThought;
 }
 
 interface OpenChoice {
@@ -79,8 +80,11 @@ export function createResultBuilder(): { push(event: GenerationEvent): void; res
           if (event.citations) open.citations.push(...event.citations);
           return;
         }
-        case 'block-end':
+        case 'block-end': {
+          const open = getChoice(event.choice).blocks.at(-1);
+          if (open && event.thought) open.thought = event.thought;
           return;
+        }
         case 'choice-end':
           getChoice(event.choice).end = event;
           return;
@@ -100,10 +104,22 @@ function buildChoiceResult({ prompt, blocks, end }: OpenChoice): ChoiceResult {
   assert(end, 'every choice ends before the stream does');
   return {
     ...(prompt ? { prompt: { text: prompt.pieces.join(''), logprobs: prompt.logprobs } } : {}),
-    blocks: blocks.map(buildResultBlock),
+    blocks: separateThought(blocks).map(buildResultBlock),
     reason: end.reason,
     ...(end.stop === undefined ? {} : { stop: end.stop }),
   };
+}
+
+/** Separates the thought that only its end showed from the answer, unless there is no other answer. */
+function separateThought(blocks: readonly OpenBlock[]): readonly OpenBlock[] {
+  const [first, ...rest] = blocks;
+  const hasAnswer = rest.some(({ block, pieces }) => block.type !== 'text' || pieces.join('').trim() !== '');
+  if (!first?.thought || !hasAnswer) return blocks;
+  const [answer, ...more] = rest;
+  const trimmed =
+    answer?.block.type === 'text' ? [{ ...answer, pieces: [answer.pieces.join('').trimStart()] }, ...more] : rest;
+  if (first.thought === 'dropped') return trimmed;
+  return [{ ...first, block: { type: 'reasoning' }, pieces: [first.pieces.join('').trim()], logprobs: [] }, ...trimmed];
 }
 
 function buildResultBlock({ block, pieces, logprobs, citations, result }: OpenBlock): ResultBlock {

@@ -80,15 +80,23 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
       },
       phases: [],
     },
-    createStages: (_, holdBatch) =>
-      addOutputChecks(
+    createStages: (choice, holdBatch) => {
+      // The server may not know the marks of its model, and its template may open the thought.
+      const keepsThoughts = thinking !== undefined;
+      const thoughts = createThoughtStage({ format: USUAL_THOUGHTS, phases: [], keepsThoughts });
+      const { hasThought } = thoughts;
+      const thoughtEnd = USUAL_THOUGHTS.close;
+      return addOutputChecks(
         [
-          // The server may not know the marks of its model.
-          createThoughtStage({ format: USUAL_THOUGHTS, phases: [], keepsThoughts: thinking !== undefined }),
+          thoughts,
+          ...(keepsThoughts && !outputFormat
+            ? [createMarkRemovalStage({ choice, marks: [], thoughtEnd, hasThought, keepsThoughts })]
+            : []),
           ...((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCallStage()]),
         ],
         { engine, phases: [], toolUse, outputFormat, checkAnswer, holdBatch },
-      ),
+      );
+    },
   };
 }
 
@@ -158,8 +166,13 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
         ]),
       ],
     },
-    createStages: (choice, holdBatch) =>
-      addOutputChecks(
+    createStages: (choice, holdBatch) => {
+      const thoughts = createThoughtStage({
+        ...thought,
+        phases: sentPhases,
+        ...(toolUse ? { callOpenings: format.openings } : {}),
+      });
+      return addOutputChecks(
         [
           ...(isHarmony
             ? [
@@ -173,11 +186,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
                 }),
               ]
             : [
-                createThoughtStage({
-                  ...thought,
-                  phases: sentPhases,
-                  ...(toolUse ? { callOpenings: format.openings } : {}),
-                }),
+                thoughts,
                 ...(toolUse
                   ? [
                       createToolCallStage({
@@ -204,13 +213,19 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
               ]
             : []),
           // After the calls: marks inside arguments must stay.
-          createMarkRemovalStage(
-            [...thought.removedMarks, ...(toolUse ? listSectionMarks(format, model) : [])],
-            listEndTokens(model),
-          ),
+          createMarkRemovalStage({
+            choice,
+            marks: [...thought.removedMarks, ...(toolUse ? listSectionMarks(format, model) : [])],
+            endMarks: listEndTokens(model),
+            keepsThoughts: thought.keepsThoughts,
+            ...(!isHarmony && !outputFormat && thought.removedMarks.includes(thought.format.close)
+              ? { thoughtEnd: thought.format.close, hasThought: thoughts.hasThought }
+              : {}),
+          }),
         ],
         { engine, phases: sentPhases, toolUse, outputFormat, checkAnswer: deps.checkAnswer, holdBatch },
-      ),
+      );
+    },
   };
 }
 

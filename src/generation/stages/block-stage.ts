@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../core/error.ts';
-import type { Block, ChoiceEvent, GenerationEvent, TokenLogprob } from '../../core/event.ts';
+import type { Block, ChoiceEvent, GenerationEvent, LateThought, TokenLogprob } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { createEngineFailedError } from '../../core/generation-errors.ts';
 
@@ -28,8 +28,8 @@ export function createBlockStage(choice: number): Stage<ChoiceEvent, GenerationE
     });
   };
 
-  const closeBlock = (emit: (event: GenerationEvent) => void): void => {
-    if (open) emit({ type: 'block-end', choice, index });
+  const closeBlock = (emit: (event: GenerationEvent) => void, thought?: LateThought): void => {
+    if (open) emit({ type: 'block-end', choice, index, ...(thought ? { thought } : {}) });
     open = undefined;
   };
 
@@ -48,6 +48,7 @@ export function createBlockStage(choice: number): Stage<ChoiceEvent, GenerationE
         case 'reasoning': {
           const logprobs = event.type === 'text' ? event.logprobs : undefined;
           pendingTokens += event.tokens;
+          if (event.type === 'reasoning' && event.takesText) closeBlock(emit, event.takesText);
           if (event.text === '' && !logprobs) return;
           if (open?.kind !== event.type) openBlock({ type: event.type }, emit);
           emitDelta(event.text, emit, logprobs);

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ChoiceEvent } from '../../core/event.ts';
+import { cutText } from '../tools/__fixtures__/read-calls.ts';
 import { createMarkRemovalStage } from './mark-removal.ts';
 
 const MARKS = ['<think>', '</think>'];
 const end: ChoiceEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
 
 const run = (pieces: readonly string[]): { text: string; tokens: number } => {
-  const stage = createMarkRemovalStage(MARKS, ['<|end|>']);
+  const stage = createMarkRemovalStage({ choice: 0, marks: MARKS, endMarks: ['<|end|>'] });
   let text = '';
   let tokens = 0;
   const take = (event: ChoiceEvent): void => {
@@ -49,12 +50,39 @@ describe('createMarkRemovalStage', () => {
   });
 
   it('holds back only text that may become a mark', () => {
-    const stage = createMarkRemovalStage(MARKS);
+    const stage = createMarkRemovalStage({ choice: 0, marks: MARKS });
     const out: ChoiceEvent[] = [];
     stage.push({ type: 'text', choice: 0, text: 'a<b</t', tokens: 1, phase: 1 }, (event) => out.push(event));
     assert.deepEqual(
       out.map((event) => event.type === 'text' && event.text),
       ['a<b'],
+    );
+  });
+
+  it('says where a thought ends of which only the end is marked, however the text is split', () => {
+    const readEnd = (text: string, cuts: readonly number[], hasThought = false): readonly unknown[] => {
+      const out: string[] = [];
+      const stage = createMarkRemovalStage({
+        choice: 0,
+        marks: [],
+        thoughtEnd: '</think>',
+        hasThought: () => hasThought,
+        keepsThoughts: true,
+      });
+      const take = (event: ChoiceEvent): void => {
+        if (event.type === 'text') out.push(event.text);
+        if (event.type === 'reasoning') out.push(`[${event.takesText ?? ''}]`);
+      };
+      for (const piece of cutText(text, cuts))
+        stage.push({ type: 'text', choice: 0, text: piece, tokens: 1, phase: 0 }, take);
+      stage.push(end, take);
+      return [out.join('')];
+    };
+    fc.assert(
+      fc.property(fc.array(fc.nat()), (cuts) => {
+        assert.deepEqual(readEnd('so</think>Four </think>', cuts), ['so[kept]Four </think>']);
+        assert.deepEqual(readEnd('Four </think> five', cuts, true), ['Four </think> five']);
+      }),
     );
   });
 });

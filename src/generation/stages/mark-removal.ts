@@ -1,30 +1,52 @@
-import type { ChoiceEvent } from '../../core/event.ts';
+import type { ChoiceEvent, LateThought } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { createTextBuffer } from './text-buffer.ts';
+
+export interface MarkRemovalOptions {
+  readonly choice: number;
+  /** Marks that are removed wherever they stand. */
+  readonly marks: readonly string[];
+  /** Texts that are removed only at the end of the text: tokens that end the turn, which some servers pass on. */
+  readonly endMarks?: readonly string[];
+  /** Mark that ends a thought. */
+  readonly thoughtEnd?: string;
+  /** Whether a thought has preceded the text. */
+  readonly hasThought?: () => boolean;
+  readonly keepsThoughts?: boolean;
+}
 
 /**
  * Removes marks from an answer's text, also those that are split over several events. A model whose thought was closed
  * for it may think on and close it again: this mark is not part of the answer.
  *
- * @param endMarks Texts that are removed only at the end of the text: tokens that end the turn, which some servers pass on.
+ * Where no thought preceded the first mark that ends one, the text before it was a thought. It was emitted as text, because
+ * nothing else showed it. An event says so at the mark, for results that are not streamed.
  */
-export function createMarkRemovalStage(
-  marks: readonly string[],
-  endMarks: readonly string[] = [],
-): Stage<ChoiceEvent, ChoiceEvent> {
+export function createMarkRemovalStage({
+  choice,
+  marks: everywhere,
+  endMarks = [],
+  thoughtEnd,
+  hasThought = () => false,
+  keepsThoughts = false,
+}: MarkRemovalOptions): Stage<ChoiceEvent, ChoiceEvent> {
   const end = new RegExp(`(?:${endMarks.map((mark) => RegExp.escape(mark)).join('|') || '(?!)'})\\s*$`);
-  const heldMarks = [...marks, ...endMarks];
+  let hasAnswer = thoughtEnd === undefined;
   const buffer = createTextBuffer();
   /** Text before this position was emitted or dropped. */
   let doneEnd = 0;
 
   const emitDecided = (emit: (event: ChoiceEvent) => void, { isLast }: { isLast: boolean }): void => {
     for (;;) {
+      const isAfterThought = hasAnswer || hasThought();
+      const marks = isAfterThought || thoughtEnd === undefined ? everywhere : [thoughtEnd, ...everywhere];
       const text = buffer.slice(doneEnd, buffer.end);
       const [at, mark] = findFirstMark(text, marks);
       const endAt = mark === undefined ? end.exec(text)?.index : undefined;
       const emittedLength =
-        mark !== undefined ? at : (endAt ?? text.length - (isLast ? 0 : countPossibleMarkChars(text, heldMarks)));
+        mark !== undefined
+          ? at
+          : (endAt ?? text.length - (isLast ? 0 : countPossibleMarkChars(text, [...marks, ...endMarks])));
       doneEnd += emittedLength;
       buffer.emitUntil(doneEnd, emit);
       if (endAt !== undefined && isLast) {
@@ -34,6 +56,10 @@ export function createMarkRemovalStage(
       if (mark === undefined) return;
       doneEnd += mark.length;
       buffer.dropUntil(doneEnd);
+      if (isAfterThought || mark !== thoughtEnd) continue;
+      hasAnswer = true;
+      const takesText: LateThought = keepsThoughts ? 'kept' : 'dropped';
+      emit({ type: 'reasoning', choice, text: '', tokens: 0, takesText });
     }
   };
 
@@ -44,6 +70,7 @@ export function createMarkRemovalStage(
         return emitDecided(emit, { isLast: false });
       }
       emitDecided(emit, { isLast: true });
+      if (event.type === 'tool-call') hasAnswer = true;
       buffer.emitOwedTokens(emit);
       emit(event);
     },

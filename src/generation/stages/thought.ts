@@ -18,6 +18,11 @@ export interface ThoughtStageOptions {
   readonly callOpenings?: readonly string[];
 }
 
+export interface ThoughtStage extends Stage<ChoiceEvent, ChoiceEvent> {
+  /** Whether a thought preceded the text that was emitted last. */
+  readonly hasThought: () => boolean;
+}
+
 /** `start`: a thought or the answer may start. `opened` and `answerOpened`: its text may start, after a mark. */
 type Mode = 'start' | 'opened' | 'thought' | 'answerOpened' | 'answer';
 
@@ -36,6 +41,8 @@ interface ThoughtParser {
   droppedThought: string;
   /** Text of a thought that a server separated from the answer, and that is dropped. */
   droppedReasoning: string;
+  /** Whether a server separated a thought from the answer. */
+  hasReasoning: boolean;
   hasAnswer: boolean;
   /** Text that waits for more: only blanks, or a possible call, whose thought only its mark ends. */
   held: 'blanks' | 'call' | undefined;
@@ -52,7 +59,7 @@ interface ThoughtParser {
  * ends, and is emitted as text if the answer ends instead. A dropped thought without a call is then emitted as text too:
  * otherwise the answer would be empty because all of it was taken for a thought.
  */
-export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
+export function createThoughtStage(options: ThoughtStageOptions): ThoughtStage {
   const parser: ThoughtParser = {
     options,
     buffer: createTextBuffer(),
@@ -64,6 +71,7 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
     followsThought: false,
     droppedThought: '',
     droppedReasoning: '',
+    hasReasoning: false,
     hasAnswer: false,
     held: undefined,
     searchedUntil: 0,
@@ -80,11 +88,13 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
         const thought = event.reason === 'stop' ? findAnswerInThought(parser) : '';
         if (thought !== '') emit({ type: 'text', choice: event.choice, phase: 0, tokens: 0, text: thought });
       } else if (event.type === 'tool-call') parser.hasAnswer = true;
+      else if (event.type === 'reasoning') parser.hasReasoning = true;
       parser.buffer.emitOwedTokens((text) => emit(toPassedEvent(parser, text)));
       if (event.type === 'reasoning' && !options.keepsThoughts) dropReasoning(parser, event, emit);
       else if (event.type !== 'text') emit(event);
     },
     end: () => undefined,
+    hasThought: () => parser.followsThought || parser.hasReasoning,
   };
 }
 

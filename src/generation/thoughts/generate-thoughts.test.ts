@@ -122,6 +122,22 @@ describe('an answer with a thought', () => {
       );
   });
 
+  it('ends at a closing mark without an opening one, also from servers that render prompts', async () => {
+    const { source = '' } = THOUGHT_TEMPLATES['answers in tags on lines of their own'] ?? {};
+    for (const capabilities of [{}, { input: 'chat', thinking: 'switch', phases: false }] as const) {
+      const read = async (text: string): Promise<readonly string[]> => {
+        const { reasoning, content } = await answer(
+          createModel(source, () => text, capabilities),
+          { thinking: {} },
+        );
+        return [reasoning, content];
+      };
+      assert.deepEqual(await read(`${THOUGHT}\n</think>\n\nFour.`), [THOUGHT, 'Four.']);
+      assert.deepEqual(await read('Four.</think>\n'), ['', 'Four.\n'], 'an answer is never empty');
+      assert.deepEqual((await read(`<think>${THOUGHT}</think>Four </think>.`))[0], THOUGHT);
+    }
+  });
+
   it('has no line break before a mark that ends it on a line of its own', async () => {
     const { source = '' } = THOUGHT_TEMPLATES['answers in tags on lines of their own'] ?? {};
     const model = createModel(source, () => '<think>\nso\n</think>\n<answer>\nFour.\n</answer>');
