@@ -135,6 +135,8 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) || getWeightsS
       prompt: 'Name two cities in France, with their number of inhabitants.',
       output: Output.array({ element: z.object({ city: z.string().max(30), inhabitants: z.int().min(0).max(1e8) }) }),
       maxOutputTokens: 200,
+      // Otherwise the smallest model may repeat an element up to the token limit.
+      frequencyPenalty: 2,
     });
     assert.ok(list.output.every(({ city, inhabitants }) => typeof city === 'string' && Number.isInteger(inhabitants)));
     const word = await generateText({
