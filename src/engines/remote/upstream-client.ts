@@ -52,7 +52,7 @@ export interface UpstreamClient {
    */
   get(path: string, options: UpstreamCallOptions): Promise<UpstreamCall>;
   /** @param body JSON. @throws as `get`. */
-  post(path: string, body: string, options: UpstreamCallOptions): Promise<UpstreamCall>;
+  post(path: string, body: string | Buffer, options: UpstreamCallOptions): Promise<UpstreamCall>;
   /** Aborts all running calls. */
   close(): void;
 }
@@ -79,7 +79,7 @@ const DEFAULT_TIMEOUTS: UpstreamTimeouts = {
 interface RequestTarget {
   readonly url: URL;
   readonly method: 'GET' | 'POST';
-  readonly body?: string;
+  readonly body?: string | Buffer;
 }
 
 /**

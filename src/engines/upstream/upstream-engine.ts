@@ -3,6 +3,7 @@ import { systemIdGenerator, type IdGenerator } from '../../core/id.ts';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
 import { UPSTREAM_QUERY_RETRY_MS, UPSTREAM_QUERY_MS, UPSTREAM_CONTEXT_TOKENS } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
+import { encodeJson } from '../../lib/encode-json.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
@@ -140,13 +141,15 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
     ...(SERVER_PROFILES[declaredMetadata.kind].canRank ? { ranking: rankingAfterDiscovery } : {}),
     async start(request, signal) {
       // A declared kind needs no discovery, except to learn whether the model reads images.
-      const needsDiscovery = kind === undefined || countImages(request.input) > 0;
+      const hasImages = countImages(request.input) > 0;
+      const needsDiscovery = kind === undefined || hasImages;
       const { kind: serverKind, abilities } = needsDiscovery
         ? await raceWithAbort(getMetadataOrDeclared(), signal, getAbortError)
         : metadata;
       const server = SERVER_PROFILES[serverKind];
-      const body = JSON.stringify(encodeRequestBody(request, { model, server, abilities }));
-      const call = await client.post('chat/completions', body, { requestId: request.id, signal });
+      const body = encodeRequestBody(request, { model, server, abilities });
+      const json = hasImages ? encodeJson(body) : JSON.stringify(body);
+      const call = await client.post('chat/completions', json, { requestId: request.id, signal });
       const requestTokenizer = createTokenizer(metadata);
       const responseParser = createChatResponseParser(request, {
         newCallId: () => ids.createToolCallId(),
