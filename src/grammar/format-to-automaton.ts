@@ -32,9 +32,10 @@ const TIME = anyOfPatterns(
   `${CLOCK}:60(?:\\.\\d+)?[+-]${CLOCK}`,
 );
 
-/** RFC 3339, appendix A: units in order, without gaps. */
-const TIME_SPAN = `T${anyOfPatterns('\\d+H(?:\\d+M(?:\\d+S)?)?', '\\d+M(?:\\d+S)?', '\\d+S')}`;
-const DATE_SPAN = anyOfPatterns('\\d+Y(?:\\d+M(?:\\d+D)?)?', '\\d+M(?:\\d+D)?', '\\d+D');
+/** ISO 8601: any units, in order. RFC 3339, appendix A, demands units without gaps, which nobody writes or checks. */
+const SECOND = '\\d+(?:[.,]\\d+)?S';
+const TIME_SPAN = `T${anyOfPatterns(`\\d+H(?:\\d+M)?(?:${SECOND})?`, `\\d+M(?:${SECOND})?`, SECOND)}`;
+const DATE_SPAN = anyOfPatterns('\\d+Y(?:\\d+M)?(?:\\d+D)?', '\\d+M(?:\\d+D)?', '\\d+D');
 const DURATION = `P${anyOfPatterns(`${DATE_SPAN}(?:${TIME_SPAN})?`, TIME_SPAN, '\\d+W')}`;
 
 /** RFC 1123, section 2.1. The check limits the lengths of labels and names. */
@@ -100,7 +101,12 @@ function createReferences(ucs = '', inQuery = '') {
 }
 
 const URI = createReferences();
-const IRI = createReferences(UCS_CHARACTERS, PRIVATE_CHARACTERS);
+/** RFC 3987, section 4.1, forbids the marks and embeddings of bidirectional text. */
+const IRI_CHARACTERS = UCS_CHARACTERS.replace(
+  '\\u{A0}-\\u{D7FF}',
+  '\\u{A0}-\\u{200D}\\u{2010}-\\u{2029}\\u{202F}-\\u{D7FF}',
+);
+const IRI = createReferences(IRI_CHARACTERS, PRIVATE_CHARACTERS);
 
 /** RFC 6570, section 2. */
 const VARIABLE_CHARACTER = `(?:\\w|${ENCODED})`;

@@ -28,13 +28,11 @@ const MINUTES_PER_DAY = 24 * 60;
 export const isDateTime = (text: string): boolean =>
   /^.{10}T/i.test(text) && isDate(text.slice(0, 10)) && isTime(text.slice(11));
 
-/** Tells whether a text is a `duration` of RFC 3339, appendix A: units in order, without gaps; weeks stand alone. */
-export function isDuration(text: string): boolean {
-  const [, date, time] = /^P([0-9YMWD]*)(?:T([0-9HMS]+))?$/.exec(text) ?? [];
-  if (date === undefined || (date === '' && time === undefined)) return false;
-  if (/^[0-9]+W$/.test(date)) return time === undefined;
-  return areUnitsInOrder(date, 'YMD') && areUnitsInOrder(time ?? '', 'HMS');
-}
+/**
+ * Tells whether a text is a `duration` of ISO 8601: any units in order, seconds with a fraction if they have one; weeks
+ * stand alone. RFC 3339, appendix A, demands units without gaps: `PT1H30S` would have no notation.
+ */
+export const isDuration = (text: string): boolean => DURATION.test(text);
 
-const areUnitsInOrder = (text: string, units: string): boolean =>
-  /^(?:[0-9]+[A-Z])*$/.test(text) && units.includes(text.replaceAll(/[0-9]+/g, ''));
+const DURATION =
+  /^P(?:[0-9]+W|(?=.)(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:[.,][0-9]+)?S)?)?)$/;

@@ -1,9 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { isAsciiLabel, isInternationalizedHostName } from './is-host-name.ts';
 
-/** RFC 5321, section 4.5.3.1, in octets. */
+/** RFC 5321, section 4.5.3.1, in octets. A path has 256, with its angle brackets. */
 const LOCAL_PART_OCTETS_MAX = 64;
-const DOMAIN_OCTETS_MAX = 255;
+const MAILBOX_OCTETS_MAX = 254;
+
+/** RFC 1035, section 2.3.4: 255 octets on the wire, which are two more than the text. */
+const DOMAIN_OCTETS_MAX = 253;
 
 /** Tells whether a text is a mailbox: RFC 5321, section 4.1.2. */
 export const isMailbox = (text: string): boolean =>
@@ -22,7 +25,12 @@ interface Mailbox {
 function splitMailbox(text: string, isDomainValid: (mailbox: Mailbox) => boolean): boolean {
   const at = text.lastIndexOf('@');
   const [localPart, domain] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
-  return text.isWellFormed() && isLocalPart(localPart) && isDomainValid({ localPart, domain });
+  return (
+    text.isWellFormed() &&
+    Buffer.byteLength(text) <= MAILBOX_OCTETS_MAX &&
+    isLocalPart(localPart) &&
+    isDomainValid({ localPart, domain })
+  );
 }
 
 const isLocalPart = (text: string): boolean =>

@@ -7,6 +7,9 @@ import { parseTestGbnf } from '../__fixtures__/test-gbnf-parser.ts';
 import { createUnusualTexts } from './__fixtures__/create-unusual-texts.ts';
 import { isOfFormat } from './is-of-format.ts';
 
+/** RFC 3987, section 4.1. */
+const BIDI_CONTROLS = ['\u200e', '\u200f', '\u202a', '\u202b', '\u202c', '\u202d', '\u202e'];
+
 /** Texts as they occur in documents, besides those of the official suite. */
 const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readonly invalid: readonly string[] }>> = {
   email: {
@@ -20,6 +23,8 @@ const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readon
       'user@[192.168.0.1]',
       'user@[IPv6:2001:db8::1]',
       `${'a'.repeat(64)}@${'b'.repeat(63)}.example`,
+      `${'a'.repeat(64)}@${'b.'.repeat(94)}b`,
+      `a@${'b.'.repeat(125)}b`,
     ],
     invalid: [
       'a',
@@ -39,11 +44,13 @@ const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readon
       '"a"b"@c',
       '"a\\"@b',
       'é@b',
+      `a@${'b.'.repeat(126)}bb`,
+      `${'a'.repeat(64)}@${'b.'.repeat(94)}bb`,
     ],
   },
   'idn-email': {
     valid: ['söndag@exämple.com', 'a@b', '用户@例子.广告', 'üser@[1.2.3.4]'],
-    invalid: ['é', `${'é'.repeat(33)}@b`, 'a@é..b', 'a@a\u0301b', 'a@\u2260'],
+    invalid: ['é', `${'é'.repeat(33)}@b`, 'a@é..b', 'a@a\u0301b', 'a@\u2260', `${'é'.repeat(32)}@${'b.'.repeat(94)}bb`],
   },
   hostname: {
     valid: ['localhost', 'r3---sn-abc.example', '1', `${'a'.repeat(63)}.b`, 'XN--MNCHEN-3YA.de', '3com.com'],
@@ -131,9 +138,14 @@ const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readon
   },
   iri: {
     valid: ['https://müller.example/straße?ä=\u{e000}#é'],
-    invalid: ['/é', 'https://a/\u{fffe}', 'https://a/#\u{e000}'],
+    invalid: [
+      '/é',
+      'https://a/\u{fffe}',
+      'https://a/#\u{e000}',
+      ...BIDI_CONTROLS.map((each) => `https://a/b${each}?c`),
+    ],
   },
-  'iri-reference': { valid: ['é', '//é'], invalid: ['é:a', 'é é'] },
+  'iri-reference': { valid: ['é', '//é'], invalid: ['é:a', 'é é', ...BIDI_CONTROLS.map((each) => `é#${each}`)] },
   'uri-template': {
     valid: ['/a/{b}', '{+a,b*,c:3}', '{?q.x,%20y}', 'é', ''],
     invalid: ["it's", '{', '}', '{a', '{}', '{a:0}', '{a b}', '{a..b}', '%4'],
@@ -151,8 +163,32 @@ const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readon
     invalid: ['2024-01-01 12:00:00Z', '2023-02-29T12:00:00Z', '2024-01-01T'],
   },
   duration: {
-    valid: ['P1Y2M3DT4H5M6S', 'PT36H', 'P2W', 'P12345678901234567890D'],
-    invalid: ['P', 'PT', 'P1DT', 'P1W2D', 'P1Y2D', '1D', 'PT1H2S', 'P1.5D', 'P1D\n'],
+    valid: [
+      'P1Y2M3DT4H5M6S',
+      'PT36H',
+      'P2W',
+      'P12345678901234567890D',
+      'PT1H30S',
+      'P1Y10D',
+      'P1Y2DT3H4S',
+      'PT1.5S',
+      'PT1M0,25S',
+    ],
+    invalid: [
+      'P',
+      'PT',
+      'P1DT',
+      'P1W2D',
+      'P1D2Y',
+      'PT1S2H',
+      'P1Y1Y',
+      '1D',
+      'PT1.S',
+      'PT.5S',
+      'PT1.5M',
+      'P1.5D',
+      'P1D\n',
+    ],
   },
   uuid: {
     valid: ['123E4567-e89b-12d3-a456-426614174000'],

@@ -25,9 +25,13 @@ const UNICODE: UriCharacters = { unreserved: ASCII.unreserved + UCS_CHARACTERS, 
 export const isUri = (text: string): boolean => isReference(text, ASCII_TESTS, { isRelativeAllowed: false });
 export const isUriReference = (text: string): boolean => isReference(text, ASCII_TESTS, { isRelativeAllowed: true });
 
-/** The same for IRIs (RFC 3987, section 2.2). */
-export const isIri = (text: string): boolean => isReference(text, UNICODE_TESTS, { isRelativeAllowed: false });
-export const isIriReference = (text: string): boolean => isReference(text, UNICODE_TESTS, { isRelativeAllowed: true });
+/** The same for IRIs (RFC 3987, section 2.2, without the formatting characters that section 4.1 forbids). */
+export const isIri = (text: string): boolean =>
+  !BIDI_CONTROL.test(text) && isReference(text, UNICODE_TESTS, { isRelativeAllowed: false });
+export const isIriReference = (text: string): boolean =>
+  !BIDI_CONTROL.test(text) && isReference(text, UNICODE_TESTS, { isRelativeAllowed: true });
+
+const BIDI_CONTROL = /[\u200E\u200F\u202A-\u202E]/;
 
 /** Tells whether a text is a URI template: RFC 6570, section 2. */
 export function isUriTemplate(text: string): boolean {

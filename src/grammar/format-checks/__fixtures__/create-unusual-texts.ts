@@ -42,11 +42,12 @@ export function createUnusualTexts(count: number): Readonly<Record<string, reado
       ? any(leapTime, () => `23:59:60${fraction()}Z`)
       : `${pad(below(24))}:${pad(below(60))}:${pad(below(60))}${fraction()}${offset()}`;
   const number = (): string => repeat(() => character(DIGITS), 1, 14);
-  // RFC 3339, appendix A: each unit but the last is followed by the next one.
+  // ISO 8601: some of the units, in order; seconds may have a fraction.
   const units = (letters: string): string => {
-    const start = below(letters.length);
-    const end = start + 1 + below(letters.length - start);
-    return Array.from(letters.slice(start, end), (letter) => number() + letter).join('');
+    const last = below(letters.length);
+    const chosen = Array.from(letters).filter((_, at) => at === last || random() < 0.4);
+    const second = (): string => number() + maybe(() => character('.,') + number());
+    return chosen.map((letter) => (letter === 'S' ? second() : number()) + letter).join('');
   };
   const duration = (): string =>
     `P${any(
@@ -95,8 +96,11 @@ export function createUnusualTexts(count: number): Readonly<Record<string, reado
     const before = Array.from({ length: below(3) }, group);
     return `${before.join(':')}::${after.join(':')}`;
   };
-  const mailbox = (): string =>
-    `${any(dotString, dotString, dotString, quotedString)}@${any(hostName, hostName, hostName, () => `[${ipv4()}]`, () => `[IPv6:${ipv6()}]`)}`;
+  // RFC 5321, section 4.5.3.1.3: at most 254 octets.
+  const mailbox = (): string => {
+    const text = `${any(dotString, dotString, dotString, quotedString)}@${any(hostName, hostName, hostName, () => `[${ipv4()}]`, () => `[IPv6:${ipv6()}]`)}`;
+    return text.length <= 254 ? text : mailbox();
+  };
 
   // RFC 3986, appendix A.
   const UNRESERVED = `${LETTERS}${DIGITS}-._~`;
