@@ -119,6 +119,8 @@ export interface EngineRun {
   readonly cachedTokens?: number;
   /** The answer limit in force, if the engine had to lower the requested one. */
   readonly maxTokens?: number;
+  /** Present if a limit left a part of a schema out of a grammar, so that the answer must be checked. */
+  readonly hasWideGrammar?: true;
   /**
    * Ends after the `end` event. Failures reject the iteration; they are never events. Stopping early cancels the run.
    */

@@ -17,7 +17,7 @@ const WORKER = `
 import { parentPort } from 'node:worker_threads';
 let count = 0;
 parentPort.on('message', ({ grammars }) => {
-  const gbnf = [];
+  const compiled = [];
   for (const [part, json] of grammars.entries()) {
     const grammar = JSON.parse(json);
     parentPort.postMessage({ type: 'started', part });
@@ -30,9 +30,9 @@ parentPort.on('message', ({ grammars }) => {
       const result = { type: 'refused', part, message: 'no', field: 'tools[3]' };
       return parentPort.postMessage({ type: 'done', result });
     }
-    gbnf.push(what + ' ' + ++count);
+    compiled.push({ gbnf: what + ' ' + ++count, isWide: what === 'b' });
   }
-  parentPort.postMessage({ type: 'done', result: { type: 'compiled', gbnf } });
+  parentPort.postMessage({ type: 'done', result: { type: 'compiled', grammars: compiled } });
 });
 `;
 
@@ -41,8 +41,8 @@ describe('createGrammarCompiler', () => {
     const compiler = createGrammarCompiler();
     const made = await compiler.compile([text('a'), schema('response_format'), text('a')], CALLER);
     assert.equal(made.length, 3);
-    assert.match(made[0] ?? '', /root ::=/);
-    assert.equal(made[0], made[2]);
+    assert.match(made[0]?.gbnf ?? '', /root ::=/);
+    assert.deepEqual(made[0], made[2]);
     await assert.rejects(
       compiler.compile([text('a'), { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0].x' }], CALLER),
       (error) => error instanceof GrammarRefusedError && error.field === 'tools[0].x',
@@ -72,8 +72,15 @@ describe('createGrammarCompiler: worker thread', () => {
 
   it('compiles a repeated grammar once', async () => {
     const compiler = createGrammarCompiler({ workerUrl: main });
-    assert.deepEqual(await compiler.compile([text('a'), text('b'), text('a')], CALLER), ['a 1', 'b 2', 'a 1']);
-    assert.deepEqual(await compiler.compile([text('b'), text('c')], CALLER), ['b 2', 'c 3']);
+    assert.deepEqual(await compiler.compile([text('a'), text('b'), text('a')], CALLER), [
+      { gbnf: 'a 1', isWide: false },
+      { gbnf: 'b 2', isWide: true },
+      { gbnf: 'a 1', isWide: false },
+    ]);
+    assert.deepEqual(await compiler.compile([text('b'), text('c')], CALLER), [
+      { gbnf: 'b 2', isWide: true },
+      { gbnf: 'c 3', isWide: false },
+    ]);
     await compiler.close();
   });
 
@@ -87,7 +94,7 @@ describe('createGrammarCompiler: worker thread', () => {
     assert.ok(refused.status === 'rejected' && refused.reason instanceof GrammarRefusedError);
     assert.equal(refused.reason.field, 'tools[7]');
     assert.equal(refused.reason.message, 'The schema takes longer than 300 ms to compile (tools[7]).');
-    assert.deepEqual(behind, { status: 'fulfilled', value: ['b 1'] });
+    assert.deepEqual(behind, { status: 'fulfilled', value: [{ gbnf: 'b 1', isWide: true }] });
     await compiler.close();
   });
 
@@ -95,7 +102,7 @@ describe('createGrammarCompiler: worker thread', () => {
     const compiler = createGrammarCompiler({ workerUrl: main, heapMb: 16, msMax: 10_000 });
     await assert.rejects(compiler.compile([text('eat')], CALLER), /takes too much memory/);
     await assert.rejects(compiler.compile([text('exit')], CALLER), /thread grammars exited/);
-    assert.deepEqual(await compiler.compile([text('b')], CALLER), ['b 1']);
+    assert.deepEqual(await compiler.compile([text('b')], CALLER), [{ gbnf: 'b 1', isWide: true }]);
     await compiler.close();
   });
 

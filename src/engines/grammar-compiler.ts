@@ -3,7 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { assert } from '../lib/assert.ts';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';
 import type { Grammar } from '../core/grammar.ts';
+import type { GenerationPhase } from '../core/prompt.ts';
 import { QUEUE_WAIT_MS_MAX } from '../core/limits.ts';
+import type { CompiledGrammar } from '../grammar/compile-grammar.ts';
 import {
   GRAMMAR_COMPILE_HEAP_MB,
   GRAMMAR_COMPILE_MS_MAX,
@@ -27,7 +29,7 @@ export class GrammarRefusedError extends Error {
  * Compiles the grammars of a request to GBNF.
  * @throws GrammarRefusedError; WorkerBusyError if too many requests wait, or one waits too long; the signal's reason.
  */
-export type CompileGrammars = (grammars: readonly Grammar[], caller: Caller) => Promise<readonly string[]>;
+export type CompileGrammars = (grammars: readonly Grammar[], caller: Caller) => Promise<readonly CompiledGrammar[]>;
 
 export interface GrammarCompiler {
   readonly compile: CompileGrammars;
@@ -40,7 +42,7 @@ export interface CompileRequest {
 }
 
 export type CompileResult =
-  | { readonly type: 'compiled'; readonly gbnf: readonly string[] }
+  | { readonly type: 'compiled'; readonly grammars: readonly CompiledGrammar[] }
   /** `part`: index of the rejected grammar. `field`: request field of its schema, if the compiler reports one. */
   | { readonly type: 'refused'; readonly part: number; readonly message: string; readonly field?: string };
 
@@ -71,11 +73,17 @@ export function createGrammarCompiler({
   queueWaitMsMax = QUEUE_WAIT_MS_MAX,
   workerUrl = DEFAULT_WORKER_URL,
 }: GrammarCompilerOptions = {}): GrammarCompiler {
-  const cache = new LRUCache<string, string>({ max: GRAMMAR_CACHE_ENTRIES_MAX, maxSize: GRAMMAR_CACHE_CHARS_MAX });
+  const cache = new LRUCache<string, CompiledGrammar>({
+    max: GRAMMAR_CACHE_ENTRIES_MAX,
+    maxSize: GRAMMAR_CACHE_CHARS_MAX,
+  });
   const bounds = { msMax, heapMb, queueWaitMsMax, queueLengthMax: QUEUE_LENGTH_MAX };
   const worker = createFairWorker<CompileRequest, CompileResult>({ name: 'grammars', entryUrl: workerUrl, ...bounds });
 
-  const compileNew = async (grammars: readonly UncachedGrammar[], caller: Caller): Promise<readonly string[]> => {
+  const compileNew = async (
+    grammars: readonly UncachedGrammar[],
+    caller: Caller,
+  ): Promise<readonly CompiledGrammar[]> => {
     const findField = (part: number): string | undefined => findSchemaField(grammars[part]?.grammar);
     const compiled = await worker
       .run({ grammars: grammars.map(({ json }) => json) }, caller)
@@ -85,34 +93,60 @@ export function createGrammarCompiler({
         const field = findField(error.part);
         throw new GrammarRefusedError(`The schema takes ${cost} to compile${formatField(field)}.`, field);
       });
-    if (compiled.type === 'compiled') return compiled.gbnf;
+    if (compiled.type === 'compiled') return compiled.grammars;
     throw new GrammarRefusedError(compiled.message, compiled.field ?? findField(compiled.part));
   };
 
   return {
     async compile(grammars, caller) {
-      const compiledByKey = new Map<string, string>();
+      const compiledByKey = new Map<string, CompiledGrammar>();
       const uncachedByKey = new Map<string, UncachedGrammar>();
       const keys = grammars.map((grammar) => {
         const json = JSON.stringify(grammar);
         const key = createHash('sha256').update(json).digest('base64');
-        const gbnf = cache.get(key);
-        if (gbnf === undefined) uncachedByKey.set(key, { grammar, json });
-        else compiledByKey.set(key, gbnf);
+        const cached = cache.get(key);
+        if (cached === undefined) uncachedByKey.set(key, { grammar, json });
+        else compiledByKey.set(key, cached);
         return key;
       });
       if (uncachedByKey.size > 0) {
         const newlyCompiled = await compileNew([...uncachedByKey.values()], caller);
         for (const [at, key] of [...uncachedByKey.keys()].entries()) {
-          const gbnf = newlyCompiled[at];
-          assert(gbnf !== undefined, 'each grammar was compiled');
-          compiledByKey.set(key, gbnf);
-          cache.set(key, gbnf, { size: gbnf.length });
+          const compiled = newlyCompiled[at];
+          assert(compiled !== undefined, 'each grammar was compiled');
+          compiledByKey.set(key, compiled);
+          cache.set(key, compiled, { size: compiled.gbnf.length });
         }
       }
-      return keys.map((key) => compiledByKey.get(key) ?? '');
+      return keys.flatMap((key) => compiledByKey.get(key) ?? []);
     },
     close: () => worker.close(),
+  };
+}
+
+/** The grammars of a request's phases. */
+export interface PhaseGrammars {
+  /** GBNF of each phase that has a grammar, by phase index. */
+  readonly gbnfByPhase: ReadonlyMap<number, string>;
+  /** Whether a limit left a part of a schema out of a grammar, so that the answer must be checked. */
+  readonly isWide: boolean;
+}
+
+/** Compiles all grammars of a request together; most requests have none. @throws as `CompileGrammars` does. */
+export async function compilePhases(
+  phases: readonly GenerationPhase[],
+  compile: CompileGrammars,
+  caller: Caller,
+): Promise<PhaseGrammars> {
+  const parts = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
+  if (parts.length === 0) return { gbnfByPhase: new Map(), isWide: false };
+  const compiled = await compile(
+    parts.map(({ grammar }) => grammar),
+    caller,
+  );
+  return {
+    gbnfByPhase: new Map(parts.map(({ phase }, at) => [phase, compiled[at]?.gbnf ?? ''])),
+    isWide: compiled.some(({ isWide }) => isWide),
   };
 }
 

@@ -137,9 +137,10 @@ export function createGenerate({
           { ...plain, messages: inlineToolResults(request.messages) },
           { ...planDeps, withdrawnTools: toolUse?.tools ?? [] },
         );
+        const replacement = await start(replacementPlan, reduceTokenLimits(request, emitted));
         return {
-          started: await start(replacementPlan, reduceTokenLimits(request, emitted)),
-          createStages: replacementPlan.createStages,
+          started: replacement,
+          createStages: (choice, holdBatch) => replacementPlan.createStages(choice, holdBatch, replacement),
         };
       };
       const knownCalls = findRepeatableCalls(request, model.entry, engine);
@@ -147,7 +148,7 @@ export function createGenerate({
         batches: runEvents(started, {
           choices: request.choices,
           createStages: (choice, holdBatch, replace) => [
-            ...plan.createStages(choice, holdBatch),
+            ...plan.createStages(choice, holdBatch, started),
             ...(knownCalls ? [createRepeatedCallStage(knownCalls, () => replace(startReplacement))] : []),
           ],
           context,

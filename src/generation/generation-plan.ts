@@ -1,4 +1,4 @@
-import type { EngineRequest } from '../engines/engine.ts';
+import type { EngineRequest, EngineRun } from '../engines/engine.ts';
 import type { Stages } from './run-events.ts';
 import type { HoldBatch } from './stages/check-result.ts';
 
@@ -9,5 +9,6 @@ export interface GenerationPlan {
   readonly engineRequest: Pick<EngineRequest, 'input' | 'phases' | 'markers'>;
   /** Texts of special tokens that end this answer, besides the stop tokens of the model's family. */
   readonly stopTokens?: readonly string[];
-  readonly createStages: (choice: number, holdBatch: HoldBatch) => Stages;
+  /** @param run The started run. */
+  readonly createStages: (choice: number, holdBatch: HoldBatch, run: Pick<EngineRun, 'hasWideGrammar'>) => Stages;
 }

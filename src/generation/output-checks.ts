@@ -20,6 +20,8 @@ export interface OutputCheckOptions {
   readonly phases: readonly GenerationPhase[];
   readonly request: Pick<GenerationRequest, 'toolUse' | 'outputFormat' | 'programBlocks'>;
   readonly checkAnswer: CheckAnswer;
+  /** Whether the engine reported that a grammar allows more than its schema. */
+  readonly hasWideGrammar: boolean;
   readonly holdBatch: HoldBatch;
 }
 
@@ -27,7 +29,7 @@ export interface OutputCheckOptions {
  * Appends stages that check calls and the answer's format. Most answers need no check: their grammar guarantees them.
  */
 export function addOutputChecks(stages: Stages, options: OutputCheckOptions): Stages {
-  const { engine, phases, checkAnswer, holdBatch } = options;
+  const { engine, phases, checkAnswer, hasWideGrammar, holdBatch } = options;
   const { toolUse, outputFormat, programBlocks } = options.request;
   const checksFormat = outputFormat?.type === 'json-schema' && engine.capabilities.grammar;
   if (!toolUse && !checksFormat) return stages;
@@ -35,7 +37,7 @@ export function addOutputChecks(stages: Stages, options: OutputCheckOptions): St
   const getCurrentPhase = (): GenerationPhase | undefined => phases[phaseTracker.getPhase()];
   const checkJson = (schema: JsonSchema, text: string, isUnconstrained: boolean): CheckResult => {
     if (!isJson(text)) return 'it is not valid JSON';
-    return isUnconstrained || needsCheck(schema) ? checkAnswer(schema, text) : undefined;
+    return isUnconstrained || hasWideGrammar || needsCheck(schema) ? checkAnswer(schema, text) : undefined;
   };
   return [
     phaseTracker.stage,

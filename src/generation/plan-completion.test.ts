@@ -100,7 +100,8 @@ describe('planCompletion', () => {
   });
 
   it('adds a stage for a gap and none for a text prompt', async () => {
-    const stages = async (prompt: TextPrompt) => (await createTestPlan(prompt)).createStages(0, () => undefined).length;
+    const stages = async (prompt: TextPrompt) =>
+      (await createTestPlan(prompt)).createStages(0, () => undefined, {}).length;
     assert.equal(await stages(FILL), 1);
     assert.equal(await stages({ type: 'text', text: 'a' }), 0);
   });

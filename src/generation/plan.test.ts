@@ -4,7 +4,7 @@ import type { ModelEntry } from '../catalogue/model.ts';
 import type { ChoiceEvent, FinishReason } from '../core/event.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
-import type { EngineCapabilities, LoadedModel, TextEngine } from '../engines/engine.ts';
+import type { EngineCapabilities, EngineRun, LoadedModel, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { ENTRY, REQUEST } from './__fixtures__/test-generation.ts';
 import { planRequest } from './plan.ts';
@@ -81,11 +81,15 @@ const getPromptText = ({ engineRequest: { input } }: GenerationPlan): string =>
 function runStages(
   plan: GenerationPlan,
   text: string,
-  { phase = 0, reason = 'stop' }: { phase?: number; reason?: FinishReason } = {},
+  {
+    phase = 0,
+    reason = 'stop',
+    ...run
+  }: { phase?: number; reason?: FinishReason } & Pick<EngineRun, 'hasWideGrammar'> = {},
 ) {
   const out: ChoiceEvent[] = [];
   const waiting: Promise<void>[] = [];
-  const stages: Stages = plan.createStages(0, (seen) => waiting.push(seen));
+  const stages: Stages = plan.createStages(0, (seen) => waiting.push(seen), run);
   const push = stages.reduceRight<(event: ChoiceEvent) => void>(
     (next, stage) => (event) => stage.push(event, next),
     (event) => out.push(event),
@@ -250,6 +254,8 @@ describe('planRequest with tools and output formats', () => {
     await assert.rejects(runStages(await createTestPlan({ toolUse: forced }, setup), '{"a": [1,1]}').verdict, wrong);
     const plain = { ...form, schema: { type: 'array' } };
     await runStages(await createTestPlan({ outputFormat: plain }, setup), '[1,1]').verdict;
+    const wide = runStages(await createTestPlan({ outputFormat: plain }, setup), '[1,1]', { hasWideGrammar: true });
+    await assert.rejects(wide.verdict, wrong, 'the grammar holds less than the schema');
     await assert.rejects(
       runStages(await createTestPlan({ outputFormat: form, toolUse: toolUse() }, setup), '[1,1]').verdict,
       wrong,

@@ -51,7 +51,7 @@ export async function planRequest(request: GenerationRequest, deps: PlanDeps): P
   const options = { ...programBlocks, createId: deps.createCallId };
   return {
     ...plan,
-    createStages: (choice, holdBatch) => [...plan.createStages(choice, holdBatch), createProgramBlockStage(options)],
+    createStages: (...args) => [...plan.createStages(...args), createProgramBlockStage(options)],
   };
 }
 
@@ -92,7 +92,7 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
       },
       phases: [],
     },
-    createStages: (choice, holdBatch) => {
+    createStages: (choice, holdBatch, { hasWideGrammar = false }) => {
       // The server may not know the marks of its model, and its template may open the thought.
       const keepsThoughts = thinking !== undefined;
       const thoughts = createThoughtStage({ format: USUAL_THOUGHTS, phases: [], keepsThoughts });
@@ -106,7 +106,7 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
             : []),
           ...((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCallStage()]),
         ],
-        { engine, phases: [], request, checkAnswer, holdBatch },
+        { engine, phases: [], request, checkAnswer, hasWideGrammar, holdBatch },
       );
     },
   };
@@ -180,7 +180,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
         ]),
       ],
     },
-    createStages: (choice, holdBatch) => {
+    createStages: (choice, holdBatch, { hasWideGrammar = false }) => {
       const thoughts = createThoughtStage({
         ...thought,
         phases: sentPhases,
@@ -237,7 +237,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
               : {}),
           }),
         ],
-        { engine, phases: sentPhases, request, checkAnswer: deps.checkAnswer, holdBatch },
+        { engine, phases: sentPhases, request, checkAnswer: deps.checkAnswer, hasWideGrammar, holdBatch },
       );
     },
   };

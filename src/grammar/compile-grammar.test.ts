@@ -8,7 +8,7 @@ import { GrammarError } from './grammar-error.ts';
 const ofSchema = (schema: JsonSchema): Grammar => ({ type: 'schema', schema, field: 'tools[0].function.parameters' });
 
 function accepts(grammar: Grammar, text: string): boolean {
-  return parseTestGbnf(compileGrammar(grammar)).parseText(text).accepted;
+  return parseTestGbnf(compileGrammar(grammar).gbnf).parseText(text).accepted;
 }
 
 const CITY = {
@@ -301,7 +301,7 @@ describe('compileGrammar for a schema', () => {
   ];
   for (const { name, schema, yes, no } of cases) {
     test(name, () => {
-      const grammar = parseTestGbnf(compileGrammar(ofSchema(schema)));
+      const grammar = parseTestGbnf(compileGrammar(ofSchema(schema)).gbnf);
       for (const text of yes) assert.ok(grammar.parseText(text).accepted, `${text} is let through`);
       for (const text of no) assert.ok(!grammar.parseText(text).accepted, `${text} is not let through`);
     });
@@ -427,7 +427,7 @@ describe('compileGrammar', () => {
     assert.equal(
       compileGrammar(
         ofSchema({ properties: { unit: { enum: ['C', 'F'] }, on: { type: 'boolean' } }, required: ['unit', 'on'] }),
-      ),
+      ).gbnf,
       [
         'root ::= "{\\"unit\\":" " "? "\\"" r0 "," " "? "\\"on\\":" " "? r2 "}"',
         'r2 ::= "false" | "true"',

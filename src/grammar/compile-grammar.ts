@@ -14,19 +14,27 @@ import { createGrammarBuilder } from './grammar-builder.ts';
 import { GrammarBuilderError } from './grammar-builder-error.ts';
 import { createWorkBudget, type WorkBudget } from './work-budget.ts';
 
+export interface CompiledGrammar {
+  readonly gbnf: string;
+  /**
+   * Whether a limit left a part of a schema out, so that each answer must be checked. Keywords that no grammar enforces do
+   * not count: `needsCheck` reports those.
+   */
+  readonly isWide: boolean;
+}
+
 /** From the grammar that holds most of a schema to the one that holds least. */
 const DETAILS: readonly GrammarDetail[] = ['all', 'few-containers', 'types'];
 
 /**
  * Compiles a grammar to GBNF with the start rule `root`. JSON has no white space except one optional space after a
- * colon or comma; keys come in the order of `properties`. A grammar above a limit is compiled again with less detail;
- * `needsCheck` holds for the schemas of all such grammars. docs/protocols/json-schema.md lists what is enforced, checked,
- * or rejected.
+ * colon or comma; keys come in the order of `properties`. A grammar above a limit is compiled again with less detail and
+ * is reported as wide. docs/protocols/json-schema.md lists what is enforced, checked, or rejected.
  *
  * @param cache Automata that are shared between grammars.
  * @throws GrammarError for a schema that is malformed, contradictory, not supported, or above a limit.
  */
-export function compileGrammar(grammar: Grammar, cache?: LanguageCache): string {
+export function compileGrammar(grammar: Grammar, cache?: LanguageCache): CompiledGrammar {
   const work = createWorkBudget(AUTOMATA_WORK_MAX);
   const compilers = new Map<Grammar, SchemaCompiler>();
   for (const part of listSchemas(grammar))
@@ -49,7 +57,7 @@ interface CompileOptions {
   readonly work: WorkBudget;
 }
 
-function compileWithDetail(grammar: Grammar, { detail, compilers, work }: CompileOptions): string {
+function compileWithDetail(grammar: Grammar, { detail, compilers, work }: CompileOptions): CompiledGrammar {
   const builder = createGrammarBuilder();
   const schemas: (CompiledSchema & { readonly field: string })[] = [];
   let field = '';
@@ -82,10 +90,11 @@ function compileWithDetail(grammar: Grammar, { detail, compilers, work }: Compil
 
   try {
     const root = addRule(grammar);
-    return builder.print(
+    const gbnf = builder.print(
       root,
       schemas.map(({ rule }) => rule),
     );
+    return { gbnf, isWide: schemas.some(({ isWide }) => isWide) };
   } catch (error) {
     if (!(error instanceof GrammarBuilderError)) throw error;
     const impossible = schemas.find(({ rule }) => rule.rule === error.impossible?.rule);

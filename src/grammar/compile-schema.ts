@@ -19,9 +19,11 @@ import { createValueShape } from './value-shape.ts';
 import { createValidator, type Validator } from './validator.ts';
 import { createListedValueError } from './expansion-errors.ts';
 
-/** The rule of a schema, and the first reason why a part of it allows no value, if there is one. */
 export interface CompiledSchema {
   readonly rule: RuleRef;
+  /** Whether a limit left a part of the schema out of the rule. */
+  readonly isWide: boolean;
+  /** The first reason why a part of the schema allows no value, if there is one. */
   readonly impossible: string | undefined;
 }
 
@@ -38,15 +40,24 @@ export function prepareSchema(schema: JsonSchema, field: string, options: Langua
   const languages = createLanguageFactory(document, options);
   const { isValid, prepare } = createValidator({ document, getKeywords, languages });
   prepareCheck(schema, { document, getKeywords, languages, prepare });
-  return (builder, detail) =>
-    compileSchema(schema, {
+  let isWide = false;
+  // Keeps the report of an earlier attempt, whose languages later ones reuse.
+  const noteWide = (): void => {
+    isWide = true;
+  };
+  return (builder, detail) => {
+    if (detail !== 'all') noteWide();
+    const compiled = compileSchema(schema, {
       builder,
       document,
       isValid,
-      expander: createExpander({ document, getKeywords, detail }),
+      expander: createExpander({ document, getKeywords, detail, noteWide }),
       // A wide grammar needs little, but the other grammars may have used the budget up.
       languages: detail === 'types' ? createLanguageFactory(document, { cache: options.cache }) : languages,
+      noteWide,
     });
+    return { ...compiled, isWide };
+  };
 }
 
 interface CompileSchemaDeps extends Pick<Validator, 'isValid'> {
@@ -54,12 +65,13 @@ interface CompileSchemaDeps extends Pick<Validator, 'isValid'> {
   readonly document: SchemaDocument;
   readonly expander: SchemaExpander;
   readonly languages: LanguageFactory;
+  readonly noteWide: () => void;
 }
 
 function compileSchema(
   schema: JsonSchema,
-  { builder, document, isValid, expander, languages }: CompileSchemaDeps,
-): CompiledSchema {
+  { builder, document, isValid, expander, languages, noteWide }: CompileSchemaDeps,
+): Omit<CompiledSchema, 'isWide'> {
   const constraintById = new Map<string, ValueConstraint>();
   // Avoids a second expansion, and a second long key, for schemas that are referred to often.
   const constraintByConjunctions = new Map<readonly Conjunction[], ValueConstraint>();
@@ -110,6 +122,7 @@ function compileSchema(
         throw error;
       }
     },
+    noteWide,
     noteImpossible(path, problem) {
       impossibleReason ??= document.createError(path, problem).message;
       return undefined;

@@ -51,9 +51,11 @@ export interface ExpanderOptions {
   readonly document: SchemaDocument;
   getKeywords(schema: SchemaObject): SchemaKeywords;
   readonly detail: GrammarDetail;
+  /** Called when a limit replaces a part of the schema by any value. */
+  noteWide(): void;
 }
 
-export function createExpander({ document, getKeywords, detail }: ExpanderOptions): SchemaExpander {
+export function createExpander({ document, getKeywords, detail, noteWide }: ExpanderOptions): SchemaExpander {
   const expanded = new Map<SchemaObject, readonly Conjunction[]>();
   const inProgress = new Set<SchemaObject>();
   const ids = new Map<SchemaKeywords, number>();
@@ -110,6 +112,7 @@ export function createExpander({ document, getKeywords, detail }: ExpanderOption
   ];
 
   function createOpenConjunction(kinds: Iterable<ValueKind>): Conjunction {
+    noteWide();
     const set = new Set(kinds);
     const key = VALUE_KINDS.filter((kind) => set.has(kind)).join();
     const part = openParts.get(key) ?? { ...getKeywords({}), isOpen: true, kinds: set };

@@ -7,8 +7,8 @@ import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Tells whether a value that the schema's grammar allows can still violate the schema: whether it uses a keyword that
- * docs/protocols/json-schema.md lists as checked afterwards, or whether its grammar may exceed a limit and then hold less
- * of the schema. Fast; may return true without need, never false wrongly.
+ * docs/protocols/json-schema.md lists as checked afterwards. Fast; may return true without need. A grammar that left a part
+ * out because of a limit is reported by the compiler (`CompiledGrammar.isWide`), not predicted here.
  */
 export function needsCheck(schema: JsonSchema): boolean {
   let isJoined = false;

@@ -22,8 +22,14 @@ export function createNumberLanguage(
   };
   const steps = [...new Set(parts.flatMap((part) => part.multipleOf ?? []))];
   const { getLanguage, getNumberLanguage, work } = context.languages;
+  const widen = (): readonly [] => {
+    context.noteWide();
+    return [];
+  };
   const language = getLanguage(JSON.stringify(['number', range, steps]), { path, what: 'The range of numbers' }, () => {
-    const multiples = steps.flatMap((multipleOf) => tryCreate(() => getNumberLanguage({ ...range, multipleOf })) ?? []);
+    const multiples = steps.flatMap(
+      (multipleOf) => tryCreate(() => getNumberLanguage({ ...range, multipleOf })) ?? widen(),
+    );
     return multiples.length === 0
       ? getNumberLanguage(range)
       : multiples.reduce((all, each) => intersectAutomata(all, each, work));

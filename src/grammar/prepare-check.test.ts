@@ -4,7 +4,7 @@ import type { JsonSchema } from '../core/grammar.ts';
 import { createSchemaCheck } from './schema-check.ts';
 import { compileGrammar } from './compile-grammar.ts';
 
-const compile = (schema: JsonSchema): string => compileGrammar({ type: 'schema', schema, field: 'parameters' });
+const compile = (schema: JsonSchema): string => compileGrammar({ type: 'schema', schema, field: 'parameters' }).gbnf;
 
 /** Creates a schema whose grammar ignores the given keywords. */
 const beside = (more: object): JsonSchema => ({

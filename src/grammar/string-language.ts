@@ -23,6 +23,10 @@ export function createStringLanguage(parts: readonly SchemaKeywords[], context: 
   const patterns = [...new Set(parts.flatMap((part) => part.pattern ?? []))];
   const formats = [...new Set(parts.flatMap((part) => part.format ?? []))];
   const { getLanguage, work } = context.languages;
+  const widen = (make: () => Automaton): Automaton => {
+    context.noteWide();
+    return make();
+  };
   const language = getLanguage(
     JSON.stringify(['string', patterns, formats, min, max]),
     { path, what: LANGUAGE_DESCRIPTION },
@@ -33,11 +37,12 @@ export function createStringLanguage(parts: readonly SchemaKeywords[], context: 
       const formatLanguages = formats.flatMap((each) => context.languages.getFormatLanguage(each, path) ?? []);
       // The check covers a format that is too large together with a pattern.
       const whole =
-        tryCreate(() => intersectAll([...patternLanguages, ...formatLanguages])) ?? intersectAll(patternLanguages);
+        tryCreate(() => intersectAll([...patternLanguages, ...formatLanguages])) ??
+        widen(() => intersectAll(patternLanguages));
       if (min === 0 && max === undefined) return whole;
       return (
         tryCreate(() => intersectAutomata(whole, createLengthAutomaton(min, max, work), work)) ??
-        intersectAutomata(whole, createLengthAutomaton(min, undefined, work), work)
+        widen(() => intersectAutomata(whole, createLengthAutomaton(min, undefined, work), work))
       );
     },
   );

@@ -21,6 +21,8 @@ export interface CompileContext {
   createNameLanguage(schemas: readonly JsonSchema[], path: string): Automaton;
   /** Tells whether a value satisfies one schema's own keywords, except allOf, anyOf, oneOf and `$ref`. */
   isValid(part: SchemaKeywords, value: unknown): boolean;
+  /** Records that a limit leaves a part of the schema out of the grammar, so that the check must cover it. */
+  noteWide(): void;
   /** Records why a part of the schema allows no value; reported if the whole schema allows none. */
   noteImpossible(path: string, problem: string): undefined;
   throwError(path: string, problem: string, options?: GrammarErrorOptions): never;

@@ -48,6 +48,13 @@ export const EMBEDDED_FEATURES: EngineFeatures = {
   failureKind: 'engine-failed',
 };
 
+/** More alternatives than a grammar holds. */
+const WIDE_GRAMMAR: Grammar = {
+  type: 'schema',
+  schema: { anyOf: Array.from({ length: 300 }, (_, at) => ({ type: 'integer', minimum: at })) },
+  field: 'response_format',
+};
+
 /** An engine and what the contract needs to know about it. */
 export interface EngineUnderTest {
   readonly engine: TextEngine;
@@ -65,6 +72,8 @@ export interface EngineUnderTest {
     /** Restarts the engine, if it does not restart itself. */
     restart?(): Promise<void>;
   };
+  /** A grammar that holds less than its schema, if the engine's compiler needs a special one. */
+  readonly wideGrammar?: Grammar;
   /** A grammar that the engine rejects, if it accepts a schema with an unresolvable reference. */
   readonly invalidGrammar?: Grammar;
   close(): Promise<void>;
@@ -487,6 +496,19 @@ export function describeEngineContract(
       const { events, text } = await runToEnd(engine, createRequest(STORY, { phases }));
       assert.equal(text, 'Yes: 42');
       assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop' });
+    });
+
+    itIf(features.grammar, 'reports a grammar that a limit made wider than its schema', async () => {
+      const start = async (grammar: Grammar): Promise<EngineRun> => {
+        const run = await engine.start(
+          createRequest(STORY, { maxTokens: 4, phases: [{ kind: 'answer', grammar }] }),
+          new AbortController().signal,
+        );
+        await Array.fromAsync(run.batches);
+        return run;
+      };
+      assert.equal((await start({ type: 'text', text: '42' })).hasWideGrammar, undefined);
+      assert.equal((await start(subject.wideGrammar ?? WIDE_GRAMMAR)).hasWideGrammar, true);
     });
 
     itIf(

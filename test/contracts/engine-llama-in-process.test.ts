@@ -95,6 +95,7 @@ describeEngineContract('llama engine in this process', EMBEDDED_FEATURES, async 
     sequences: SEQUENCES,
     longTokens: 2_000,
     countBusy: async () => scheduler.health().busySequences,
+    wideGrammar: { type: 'text', text: 'wide' },
     invalidGrammar: { type: 'text', text: 'bad' },
     failing: { text: 'Now die.', fail: () => server.closeAllConnections() },
     async close() {

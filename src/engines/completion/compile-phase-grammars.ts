@@ -2,7 +2,7 @@ import { ServiceError } from '../../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
 import type { EngineRequest } from '../engine.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { GrammarRefusedError, type CompileGrammars } from '../grammar-compiler.ts';
+import { compilePhases, GrammarRefusedError, type CompileGrammars, type PhaseGrammars } from '../grammar-compiler.ts';
 
 const COMPILER_BUSY = 'Too many requests wait for their schemas to be compiled, please try again later.';
 
@@ -14,13 +14,9 @@ const COMPILER_BUSY = 'Too many requests wait for their schemas to be compiled, 
 export async function compilePhaseGrammars(
   { phases, owner }: Pick<EngineRequest, 'phases' | 'owner'>,
   { compile, signal }: { readonly compile: CompileGrammars; readonly signal: AbortSignal },
-): Promise<ReadonlyMap<number, string>> {
-  const phasesWithGrammar = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
-  if (phasesWithGrammar.length === 0) return new Map();
+): Promise<PhaseGrammars> {
   try {
-    const grammars = phasesWithGrammar.map(({ grammar }) => grammar);
-    const compiled = await compile(grammars, { owner, signal });
-    return new Map(phasesWithGrammar.map(({ phase }, at) => [phase, compiled[at] ?? '']));
+    return await compilePhases(phases, compile, { owner, signal });
   } catch (error) {
     if (error instanceof GrammarRefusedError)
       throw new ServiceError('invalid-request', error.message, { param: error.field });

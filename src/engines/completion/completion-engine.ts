@@ -138,7 +138,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
     const { signal } = requestAbort;
     const { metadata, tokenizer } = await raceWithAbort(getServer(), signal, getAbortError);
     checkRequest(request, { ...capabilities, vocabularySize: metadata.model.vocabularySize });
-    const [prompt, gbnfByPhase, endTokens, markers] = await Promise.all([
+    const [prompt, { gbnfByPhase, isWide }, endTokens, markers] = await Promise.all([
       tokenizer.tokenizeInput(requirePromptInput(request.input), signal),
       compilePhaseGrammars(request, { compile: grammars.compile, signal }),
       findSingleTokens(tokenizer, request.stop.special),
@@ -183,6 +183,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
       promptTokens: prompt.length,
       ...omitNullish({ cachedTokens: acceptance.cachedTokens }),
       maxTokens: Math.min(request.maxTokens ?? answerTokensMax, answerTokensMax),
+      ...(isWide ? { hasWideGrammar: true } : {}),
       batches: mergeRunEvents(choices, { requestAbort, promptTokens: prompt.length }),
     };
   };

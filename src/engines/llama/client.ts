@@ -76,6 +76,7 @@ export function createLlamaClient({ socket, token, onToken }: LlamaClientOptions
         promptTokens: firstLine.promptTokens,
         cachedTokens: firstLine.cachedTokens,
         maxTokens: firstLine.maxTokens,
+        ...(firstLine.hasWideGrammar ? { hasWideGrammar: true } : {}),
         batches: toEvents(firstBatch.value.slice(1), lines, response, onToken),
       };
     },

@@ -5,7 +5,7 @@ import type { ChoiceOutput } from '../choice-output.ts';
 import { createTriggerMatcher, type TriggerMatcher } from '../trigger-matcher.ts';
 import { createCacheRequest, type CacheRequest } from './cache-request.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { GrammarRefusedError, type CompileGrammars } from '../grammar-compiler.ts';
+import { compilePhases, GrammarRefusedError, type CompileGrammars, type PhaseGrammars } from '../grammar-compiler.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, OutputLine, EngineRefusal, LineLogprob } from './protocol.ts';
 import type { PausedState } from './paused-states.ts';
@@ -32,8 +32,8 @@ export interface GenerationJob {
   readonly prompt: readonly number[];
   /** Undefined if the prompt has no cache marks. */
   readonly cacheRequest: CacheRequest | undefined;
-  /** Compiled grammar of each phase that has one, by phase index. The library parses it when the phase starts. */
-  readonly gbnfByPhase: ReadonlyMap<number, string>;
+  /** The library parses the grammar of a phase when the phase starts. */
+  readonly grammars: PhaseGrammars;
   readonly triggers: TriggerMatcher;
   /** Special tokens that end this answer, in addition to the model's end tokens. */
   readonly endTokens: ReadonlySet<number>;
@@ -150,9 +150,9 @@ export async function createGenerationJob(
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
   if (prompt.length >= contextTokens)
     return createTooLongRefusal(String(prompt.length), { tokens: prompt.length, contextTokens });
-  let compiledGrammars: ReadonlyMap<number, string>;
+  let grammars: PhaseGrammars;
   try {
-    compiledGrammars = await compilePhases(call, compile, signal);
+    grammars = await compilePhases(call.phases, compile, { owner: call.owner, signal });
   } catch (error) {
     if (error instanceof GrammarRefusedError) return refuse('invalid', error.message, error.field);
     if (error instanceof WorkerBusyError)
@@ -164,7 +164,7 @@ export async function createGenerationJob(
     listener: caller,
     prompt,
     cacheRequest: createCacheRequest(marks),
-    gbnfByPhase: compiledGrammars,
+    grammars,
     triggers: createTriggerMatcher(call.phases),
     endTokens: new Set((call.stop.special ?? []).flatMap((text) => findSingleToken(model, text))),
     markerTokens: new Set((call.markers ?? []).flatMap((text) => findSingleToken(model, text))),
@@ -191,21 +191,6 @@ export const isReadingPrompt = ({ call, isPromptEvaluated }: GenerationJob): boo
 export const canEvaluateAgain = (job: GenerationJob): boolean => !job.isSeeded && !isReadingPrompt(job);
 
 export const isRefusal = (result: GenerationJob | EngineRefusal): result is EngineRefusal => 'kind' in result;
-
-/** Compiles all grammars of a request together; most requests have none. */
-async function compilePhases(
-  { phases, owner }: GenerateCall,
-  compile: CompileGrammars,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<number, string>> {
-  const grammars = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
-  if (grammars.length === 0) return new Map();
-  const compiled = await compile(
-    grammars.map(({ grammar }) => grammar),
-    { owner, signal },
-  );
-  return new Map(grammars.map(({ phase }, at) => [phase, compiled[at] ?? '']));
-}
 
 /** Returns the token of a special text, or no token if the vocabulary has no single token for it. */
 function findSingleToken(model: NativeModel, text: string): readonly number[] {

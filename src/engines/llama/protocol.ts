@@ -46,6 +46,8 @@ export type OutputLine =
       readonly promptTokens: number;
       readonly cachedTokens: number;
       readonly maxTokens: number;
+      /** Present if a limit left a part of a schema out of a grammar. */
+      readonly hasWideGrammar?: true;
     }
   /** Only if requested, before the first token: the next tokens of the prompt. */
   | {

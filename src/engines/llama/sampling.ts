@@ -8,11 +8,11 @@ import type { LineAlternative, LineLogprob } from './protocol.ts';
 /** Creates the sampler for one phase of a choice. Penalties continue from `history`. */
 export function createPhaseSampler(
   model: NativeModel,
-  { call, gbnfByPhase }: GenerationJob,
+  { call, grammars }: GenerationJob,
   options: { readonly seed: number; readonly phase: number; readonly history: readonly number[] },
 ): NativeSampler {
   const { sampling } = call;
-  const grammar = gbnfByPhase.get(options.phase);
+  const grammar = grammars.gbnfByPhase.get(options.phase);
   return model.createSampler({
     temperature: sampling.temperature ?? 1,
     topP: sampling.topP ?? 1,
@@ -34,9 +34,11 @@ export async function sampleToken(
   guard: GrammarGuard,
   { choice, logitsIndex }: { readonly choice: JobChoice; readonly logitsIndex: LogitsIndex },
 ): Promise<SampledToken<LineLogprob>> {
-  const { call, gbnfByPhase, endTokens, markerTokens } = choice.job;
+  const { call, grammars, endTokens, markerTokens } = choice.job;
   const sampled = choice.sampler.sample(logitsIndex);
-  const id = await (gbnfByPhase.has(choice.output.phase) ? guard.watch(sampled, call.owner.workspace) : sampled);
+  const id = await (grammars.gbnfByPhase.has(choice.output.phase)
+    ? guard.watch(sampled, call.owner.workspace)
+    : sampled);
   if (id === undefined || model.isEnd(id) || endTokens.has(id)) {
     const end = { id: id ?? -1, bytes: NO_BYTES, isEndToken: true };
     if (id === undefined || !call.logprobs || !call.promptLogprobs) return end;

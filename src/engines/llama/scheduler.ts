@@ -349,6 +349,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       promptTokens: prompt.length,
       cachedTokens: job.cachedTokens,
       maxTokens: Math.min(call.maxTokens ?? tokensLeft, tokensLeft),
+      ...(job.grammars.isWide ? { hasWideGrammar: true } : {}),
     });
     this.flushLines(job);
   }

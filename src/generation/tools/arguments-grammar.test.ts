@@ -44,7 +44,7 @@ const derive = (source: string): ToolFormat => {
 };
 
 const compile = (format: ToolFormat, tool = TOOL): GbnfGrammar =>
-  parseTestGbnf(compileGrammar(createArgumentsGrammar(tool, format)));
+  parseTestGbnf(compileGrammar(createArgumentsGrammar(tool, format)).gbnf);
 
 /** Parses the arguments of an answer that calls the tool. */
 function parse(format: ToolFormat, text: string): unknown {

@@ -21,7 +21,7 @@ export function assertGrammarsEnforceSchemas(
 ): void {
   const reference = createReferenceValidator();
   for (const [at, { name, schema }] of schemas.entries()) {
-    const grammar = parseTestGbnf(compileGrammar({ type: 'schema', schema, field: name }));
+    const grammar = parseTestGbnf(compileGrammar({ type: 'schema', schema, field: name }).gbnf);
     const [isValid, check, random] = [reference(schema), createSchemaCheck(schema), createSeededRandom(at)];
     for (let count = 0; count < walks; count++) {
       const text = grammar.generateText(random);

@@ -40,7 +40,7 @@ export function* createRandomTrials(seed: number, count: number): Generator<Sche
 
 function tryCompile(schema: JsonSchema): string | undefined {
   try {
-    return compileGrammar({ type: 'schema', schema, field: 'schema' });
+    return compileGrammar({ type: 'schema', schema, field: 'schema' }).gbnf;
   } catch (error) {
     if (error instanceof GrammarError) return undefined;
     throw error;

@@ -201,7 +201,7 @@ const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readon
 };
 
 const parseStringGrammar = (format: string) =>
-  parseTestGbnf(compileGrammar({ type: 'schema', schema: { type: 'string', format }, field: 'schema' }));
+  parseTestGbnf(compileGrammar({ type: 'schema', schema: { type: 'string', format }, field: 'schema' }).gbnf);
 
 describe('isOfFormat and the grammar', () => {
   for (const [format, { valid, invalid }] of Object.entries(CASES))

@@ -226,13 +226,13 @@ const createVector = (tokens: readonly number[]): number[] => [
 ];
 
 /**
- * Compiles grammars of the fake model, which are texts. `bad` is rejected; `broken` fails when the library parses it.
+ * Compiles grammars of the fake model, which are texts. `bad` is rejected; `broken` fails when the library parses it; `wide` is wide.
  */
 export const compileTestGrammars: CompileGrammars = async (grammars) =>
   grammars.map((grammar) => {
     const text = grammar.type === 'text' ? grammar.text : JSON.stringify(grammar);
     if (text === 'bad') throw new GrammarRefusedError('The schema is bad.', 'tools[0]');
-    return text;
+    return { gbnf: text, isWide: text === 'wide' };
   });
 
 /** Decodes tokens; special tokens show as their texts. */
