@@ -423,6 +423,20 @@ describe('compileGrammar', () => {
     );
   });
 
+  test('keeps the objects around formats with lengths', () => {
+    const lengths = { email: 254, uri: 200, 'uri-reference': 255, iri: 500, 'idn-email': 320, hostname: 100 };
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(
+        Object.entries(lengths).map(([format, maxLength]) => [format, { type: 'string', format, maxLength }]),
+      ),
+      additionalProperties: false,
+    };
+    assert.ok(accepts(ofSchema(schema), '{"email":"a@b","uri":"a:b"}'));
+    assert.ok(!accepts(ofSchema(schema), '{"zzz":1}'));
+    assert.ok(!accepts(ofSchema(schema), '{"email":"a b"}'), 'the formats stay');
+  });
+
   test('writes a small grammar for a small schema', () => {
     assert.equal(
       compileGrammar(

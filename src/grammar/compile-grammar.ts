@@ -24,7 +24,7 @@ export interface CompiledGrammar {
 }
 
 /** From the grammar that holds most of a schema to the one that holds least. */
-const DETAILS: readonly GrammarDetail[] = ['all', 'few-containers', 'types'];
+const DETAILS: readonly GrammarDetail[] = ['all', 'few-containers', 'plain-strings', 'types'];
 
 /**
  * Compiles a grammar to GBNF with the start rule `root`. JSON has no white space except one optional space after a

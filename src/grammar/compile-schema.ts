@@ -11,11 +11,13 @@ import {
 import type { ValueConstraint, CompileContext } from './value-constraint.ts';
 import { createConstraintRules } from './constraint-rules.ts';
 import { createLanguageFactory, type LanguageFactory, type LanguageFactoryOptions } from './language-factory.ts';
+import { AUTOMATA_WORK_MAX } from './limits.ts';
 import { prepareCheck } from './prepare-check.ts';
 import type { RuleRef } from './rule-body.ts';
 import type { GrammarBuilder } from './grammar-builder.ts';
 import { createSchemaDocument, type SchemaDocument } from './schema-document.ts';
 import { createValueShape } from './value-shape.ts';
+import { createWorkBudget } from './work-budget.ts';
 import { createValidator, type Validator } from './validator.ts';
 import { createListedValueError } from './expansion-errors.ts';
 
@@ -53,12 +55,19 @@ export function prepareSchema(schema: JsonSchema, field: string, options: Langua
       isValid,
       expander: createExpander({ document, getKeywords, detail, noteWide }),
       // A wide grammar needs little, but the other grammars may have used the budget up.
-      languages: detail === 'types' ? createLanguageFactory(document, { cache: options.cache }) : languages,
+      languages:
+        detail === 'plain-strings' || detail === 'types'
+          ? createLanguageFactory(document, { cache: options.cache, work: createWorkBudget(WIDE_WORK_MAX) })
+          : languages,
+      detail,
       noteWide,
     });
     return { ...compiled, isWide };
   };
 }
+
+/** Steps for the automata of a grammar that leaves out most of them. */
+const WIDE_WORK_MAX = AUTOMATA_WORK_MAX / 3;
 
 interface CompileSchemaDeps extends Pick<Validator, 'isValid'> {
   readonly builder: GrammarBuilder;
@@ -66,11 +75,12 @@ interface CompileSchemaDeps extends Pick<Validator, 'isValid'> {
   readonly expander: SchemaExpander;
   readonly languages: LanguageFactory;
   readonly noteWide: () => void;
+  readonly detail: GrammarDetail;
 }
 
 function compileSchema(
   schema: JsonSchema,
-  { builder, document, isValid, expander, languages, noteWide }: CompileSchemaDeps,
+  { builder, document, isValid, expander, languages, noteWide, detail }: CompileSchemaDeps,
 ): Omit<CompiledSchema, 'isWide'> {
   const constraintById = new Map<string, ValueConstraint>();
   // Avoids a second expansion, and a second long key, for schemas that are referred to often.
@@ -79,6 +89,7 @@ function compileSchema(
   let impossibleReason: string | undefined;
 
   const context: CompileContext = {
+    detail,
     languages,
     getConstraint(schemas, path) {
       const conjunctions = expander.expand(schemas);

@@ -31,9 +31,9 @@ const ANY_VALUE: readonly Conjunction[] = [{ key: '', parts: [] }];
 /**
  * How much of a schema a grammar holds; the check covers the rest. `all`: all but alternatives above a limit.
  * `few-containers`: nor alternatives of which several are arrays or objects, which an engine follows in parallel.
- * `types`: only the type of the value.
+ * `plain-strings`: nor lengths and formats of strings. `types`: only the type of the value.
  */
-export type GrammarDetail = 'all' | 'few-containers' | 'types';
+export type GrammarDetail = 'all' | 'few-containers' | 'plain-strings' | 'types';
 
 /** Creates the function that parses the keywords of a schema once. */
 export function createKeywordReader(document: SchemaDocument): (schema: SchemaObject) => SchemaKeywords {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
 import { createSchemaCheck } from './schema-check.ts';
+import { parseTestGbnf } from './__fixtures__/test-gbnf-parser.ts';
 import { compileGrammar } from './compile-grammar.ts';
 import { GrammarError } from './grammar-error.ts';
 
@@ -238,6 +239,14 @@ describe('compileGrammar limits the work for hostile schemas:', () => {
       assert.match(compileWithinLimit(schema), /^wide: /);
     });
   }
+
+  test('many lengths leave the objects around the strings in the grammar', () => {
+    const string = (at: number): JsonSchema => ({ type: 'string', pattern: '[\\p{L}_]', maxLength: 900 - at });
+    const result = compileWithinLimit({ properties: counted(300, string), additionalProperties: false });
+    const grammar = parseTestGbnf(result.replace(/^wide: /, ''));
+    assert.ok(grammar.parseText('{"p0":"a"}').accepted);
+    assert.ok(!grammar.parseText('{"zzz":1}').accepted);
+  });
 
   const compiled: readonly { name: string; schema: JsonSchema }[] = [
     { name: 'doubled references', schema: chain(60, (next) => ({ anyOf: [next, next] })) },

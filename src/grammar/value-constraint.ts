@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import type { Automaton } from './automaton.ts';
-import type { Conjunction } from './conjunctions.ts';
+import type { Conjunction, GrammarDetail } from './conjunctions.ts';
 import type { GrammarErrorOptions } from './grammar-error.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import type { LanguageFactory } from './language-factory.ts';
@@ -14,6 +14,7 @@ export interface ValueConstraint {
 
 /** Services that the compilers of single keywords share for one schema. */
 export interface CompileContext {
+  readonly detail: GrammarDetail;
   readonly languages: LanguageFactory;
   /** Returns the constraint to satisfy all schemas; without schemas, any value. `path` is for error messages. */
   getConstraint(schemas: readonly JsonSchema[], path: string): ValueConstraint;
