@@ -74,6 +74,7 @@ const CASES: Readonly<Record<string, { readonly valid: readonly string[]; readon
       '',
       'ab--é',
       'ÉCOLE',
+      'Müller.de',
       '-é',
       'é-',
       'é..a',
