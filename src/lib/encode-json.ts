@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 const COPIED_CHARS_MIN = 64 * 1024;
 
-/** Characters that JSON escapes, or that have several bytes in UTF-8. */
-const ESCAPED = /["\\\u0000-\u001f\u007f-\uffff]/;
+/** All but printable ASCII, and the two of it that JSON escapes. */
+const ESCAPED = /[^ !#-[\]-~]/;
 
 /**
  * Returns the bytes of a value's JSON. Long texts of which nothing is escaped, such as images in base64, are copied:
