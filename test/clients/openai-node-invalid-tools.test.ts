@@ -52,7 +52,7 @@ describe('invalid tools with the openai client for Node', { skip: getWeightsSkip
 
   for (const [fault, city] of Object.entries({
     'an unknown type': { type: 'strnig' },
-    'an unsupported keyword': { type: 'object', unevaluatedProperties: false },
+    'an unsupported keyword': { type: 'object', $recursiveRef: '#' },
     'a reference to another host': { $ref: 'https://schemas.invalid/city.json' },
     'a reference to nothing': { $ref: '#/$defs/city' },
     'a pattern with a lookbehind': { type: 'string', pattern: '(?<=x)y' },
