@@ -168,7 +168,13 @@ test(
   { skip: serverSkipReason },
   async (context) => {
     const llamaServer = join(LLAMA_SERVER_FOLDER, 'llama-server');
-    const parley = await startParley({ config: `engine: { prefer: llama-server, llamaServer: '${llamaServer}' }\n` });
+    const parley = await startParley({
+      config: [
+        `engine: { prefer: llama-server, llamaServer: '${llamaServer}' }`,
+        `models: { svc-plus: { weights: ${TINY} } }`,
+        '',
+      ].join('\n'),
+    });
     context.after(() => readProcessFile(parley.pid, 'cmdline') !== '' && process.kill(parley.pid, 'SIGKILL'));
     const deployments = createDeploymentClient(parley);
     const findServerPids = (): readonly number[] => findDescendantPids(parley, '--alias svc-tiny');

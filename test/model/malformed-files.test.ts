@@ -17,11 +17,15 @@ import { createMalformedFiles, mutateGguf, type MalformedFile } from '../../src/
 import { createRankingModel } from '../../src/weights/__fixtures__/ranking-model.ts';
 
 /** Files that the check of the header accepts, and that the engine fails on or even loads. */
-const RANDOM_FILES = process.env.PARLEY_TEST_FULL ? 12 : 2;
+const RANDOM_FILES = process.env.PARLEY_TEST_FULL ? 12 : 1;
 
-/** Opens the embedded engine on a model file. It is not started. */
-const createTestProcess = async (folder: string, modelFile: string) => {
+// The engine is not to start a debugger when it aborts.
+process.env.GGML_NO_BACKTRACE = '1';
+
+/** Opens the embedded engine on a model file. It is not started. `firstExit` resolves when its process first ends. */
+const createTestProcess = async (folder: string, modelFile: string, { backoffMs }: { readonly backoffMs: number }) => {
   const exits: Readonly<Record<string, unknown>>[] = [];
+  const { promise: firstExit, resolve: onExit } = Promise.withResolvers<void>();
   const engine = await createLlamaProcess(
     {
       name: 'malformed',
@@ -34,11 +38,17 @@ const createTestProcess = async (folder: string, modelFile: string) => {
       queueLengthMax: 1,
       queueWaitMsMax: 1000,
       runFolder: join(folder, 'run'),
-      times: { backoffMsMin: 1, backoffMsMax: 1, waitMsMax: 120_000 },
+      times: { backoffMsMin: backoffMs, backoffMsMax: backoffMs, waitMsMax: 120_000 },
     },
-    { info: () => undefined, warn: (message, fields) => void exits.push({ message, ...fields }) },
+    {
+      info: () => undefined,
+      warn(message, fields) {
+        exits.push({ message, ...fields });
+        onExit();
+      },
+    },
   );
-  return { engine, exits };
+  return { engine, exits, firstExit };
 };
 
 describe('the embedded engine with a malformed model file', () => {
@@ -66,25 +76,32 @@ describe('the embedded engine with a malformed model file', () => {
     const unchecked = createMalformedFiles().filter(({ problem }) => problem === undefined);
     const files = [...unchecked, ...(await createRandomFiles(RANDOM_FILES))];
     let failures = 0;
+    /** Kinds of ends after which the engine was started as often as it ever is: an exit code or a signal. */
+    const repeatedEnds = new Set<string>();
     for (const { name, bytes } of files) {
       const modelFile = join(folder, 'model.gguf');
       await writeFile(modelFile, bytes);
-      const { engine, exits } = await createTestProcess(folder, modelFile);
-      const error: unknown = await engine.waitUntilReady().then(
-        () => undefined,
-        (thrown: unknown) => thrown,
+      const once = await createTestProcess(folder, modelFile, { backoffMs: 600_000 });
+      const ready = once.engine.waitUntilReady().then(
+        () => true,
+        () => false,
       );
-      const { code, signal, stderr } = exits.at(-1) ?? {};
+      const isLoaded = await Promise.race([ready, once.firstExit.then(() => false)]);
+      const { code, signal, stderr } = once.exits.at(-1) ?? {};
       t.diagnostic(
-        `${name}: ${error ? `code ${String(code)}, signal ${String(signal)}: ${String(stderr).split('\n').at(-1)}` : 'loaded'}`,
+        `${name}: ${isLoaded ? 'loaded' : `code ${String(code)}, signal ${String(signal)}: ${String(stderr).split('\n').at(-1)}`}`,
       );
-      if (error) {
-        failures++;
-        assert.ok(error instanceof Error);
-        assert.match(error.message, /cannot load the model file model\.gguf/, name);
-        assert.equal(exits.length, FAILED_STARTS_MAX, name);
-        assert.equal(engine.state, 'failing', name);
-      }
+      await once.engine.stop();
+      if (isLoaded) continue;
+      failures++;
+      assert.equal(once.exits.length, 1, name);
+      const end = typeof signal === 'string' ? signal : 'code';
+      if (repeatedEnds.has(end) && !process.env.PARLEY_TEST_FULL) continue;
+      repeatedEnds.add(end);
+      const { engine, exits } = await createTestProcess(folder, modelFile, { backoffMs: 1 });
+      await assert.rejects(engine.waitUntilReady(), { message: /cannot load the model file model\.gguf/ }, name);
+      assert.equal(exits.length, FAILED_STARTS_MAX, name);
+      assert.equal(engine.state, 'failing', name);
       await engine.stop();
     }
     assert.ok(failures >= unchecked.length, `${failures} of ${files.length} files were rejected`);

@@ -14,8 +14,8 @@ import { getWeightsFileSkipReason, TINY, findWeightsFile } from './weights.ts';
 
 const skip = getWeightsFileSkipReason(TINY) || getLlamaServerSkipReason();
 
-/** Number of connections that reach both of two workers, except with a probability of 2^-15. */
-const CONNECTIONS = 16;
+/** Number of connections that reach all workers; both of two, except with a probability of 2^-15. */
+const CONNECTIONS: Readonly<Record<number, number>> = { 1: 2, 2: 16 };
 
 /** Sends a request on a new connection, so that any worker may accept it. */
 const ask = ({ address, key }: Parley, path: string, body: object) =>
@@ -95,14 +95,14 @@ for (const workers of [1, 2])
 
     test('run the local weights once, for all names and workers', async () => {
       await parley.waitForOutput(/"msg":"server program runs the local weights"/);
-      await Promise.all(Array.from({ length: CONNECTIONS }, () => chat(parley, 'svc-tiny')));
+      await Promise.all(Array.from({ length: CONNECTIONS[workers] ?? 0 }, () => chat(parley, 'svc-tiny')));
       assert.equal(findServerPrograms(parley).length, 1);
       assert.match(findServerPrograms(parley)[0]?.line ?? '', /--ctx-size 4096 --parallel 2 --threads 1/);
       assert.deepEqual(findEmbeddedEngines(parley), []);
     });
 
     test('run once for a catalogue entry, rendering and parsing its chats', async () => {
-      await Promise.all(Array.from({ length: CONNECTIONS }, () => chat(parley, 'chats')));
+      await Promise.all(Array.from({ length: CONNECTIONS[workers] ?? 0 }, () => chat(parley, 'chats')));
       assert.equal(findServerPrograms(parley, 'upstream-name').length, 1);
       assert.match(findServerPrograms(parley, 'upstream-name')[0]?.line ?? '', /--slots$/);
     });

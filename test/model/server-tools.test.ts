@@ -56,11 +56,11 @@ const calculate = (program: string): Partial<CodeOutput> => {
     : { value: 'None' };
 };
 
-/** All strategies in a full run (PARLEY_TEST_FULL=1); otherwise the cheapest, and the one with every step of the others. */
+/** All strategies in a full run (PARLEY_TEST_FULL=1); otherwise the one with every step of the others. */
 const STRATEGIES =
   process.env['PARLEY_TEST_FULL'] === '1'
     ? (['turbo', 'max', 'agent', 'agent-max'] as const)
-    : (['turbo', 'agent-max'] as const);
+    : (['agent-max'] as const);
 
 describe('server tools with Qwen2.5-Coder 0.5B', { skip: getWeightsFileSkipReason(SMALL) }, () => {
   let llama: TestLlama;
@@ -123,13 +123,13 @@ describe('server tools with Qwen2.5-Coder 0.5B', { skip: getWeightsFileSkipReaso
     const answer = await ask('What does a ticket for the Brenwick lighthouse cost?', { search: searchOptions });
     assert.equal(answer.usage.serverTools?.searches, 1);
     assert.match(getText(answer), /9/);
-    const taskAnswer = await ask('Write a haiku about the sea.', { search: searchOptions });
+    const taskAnswer = await ask('Write a haiku about the sea.', { search: searchOptions }, { maxTokens: 4 });
     assert.equal(taskAnswer.usage.serverTools, undefined);
   });
 
   it('compute a number that the model does not know', async () => {
-    const result = await ask('What is 123**21?', { code: { fileIds: [] } });
+    const result = await ask('What is 123**9?', { code: { fileIds: [] } });
     assert.equal(result.usage.serverTools?.programs, 1);
-    assert.match(getText(result).replaceAll(/[\s,]/g, ''), new RegExp(String(123n ** 21n)));
+    assert.match(getText(result).replaceAll(/[\s,]/g, ''), new RegExp(String(123n ** 9n)));
   });
 });

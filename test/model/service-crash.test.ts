@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { getWeightsSkipReason } from '../models-folder.ts';
@@ -30,56 +30,46 @@ const waitForEnginePid = (
     return pid > 1 && isNew(pid) ? pid : undefined;
   });
 
-test(
-  'an engine killed in mid-stream ends the stream with an error, and a new engine gives the next answer',
-  { skip: getWeightsSkipReason('svc-tiny') },
-  async () => {
-    const parley = await startParley({ withTinyModel: true });
-    try {
-      const answer = await chat(parley, { stream: true, max_tokens: 400 });
-      assert.equal(answer.status, 200);
-      const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-      let text = (await reader?.read())?.value ?? '';
-      process.kill(await waitForEnginePid(parley, 'smollm2'), 'SIGKILL');
-      for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) text += step.value;
-      assert.match(text, /data: \{"error":\{.*"code":"internal_error"/);
-      assert.ok(!text.includes('[DONE]'));
-      assert.equal((await fetch(`${parley.address}/health`)).status, 200);
-      const next = await chat(parley, { max_tokens: 3 });
-      assert.equal(next.status, 200);
-      assert.equal(((await next.json()) as { usage: { completion_tokens: number } }).usage.completion_tokens, 3);
-    } finally {
-      await parley.stop();
-    }
-  },
-);
+describe('an engine that is killed', { skip: getWeightsSkipReason('svc-tiny') }, () => {
+  let parley: ParleyProcess;
+  before(async () => {
+    parley = await startParley({ withTinyModel: true });
+  });
+  after(() => parley.stop());
 
-test(
-  'an engine killed before the first event is replaced without an error for the caller',
-  { skip: getWeightsSkipReason('svc-tiny') },
-  async () => {
-    const parley = await startParley({ withTinyModel: true });
-    try {
-      await (await chat(parley, { max_tokens: 1 })).text();
-      // A long prompt, so that the engine dies while it evaluates the prompt.
-      const messages = [{ role: 'user', content: 'story '.repeat(600) }];
-      const before = await waitForEnginePid(parley, 'smollm2');
-      const answer = chat(parley, { messages, max_tokens: 2, stream: true });
-      // The metric counts a stream from the time the engine accepts it, which is before the first event.
-      await until('the prefill has started', { timeoutMs: 5_000 }, async () => {
-        const metrics = await (await fetch(`${parley.address}/metrics`)).text();
-        return metrics.includes('parley_streams_in_flight 1') ? true : undefined;
-      });
-      process.kill(before, 'SIGKILL');
-      const text = await (await answer).text();
-      assert.ok(text.endsWith('data: [DONE]\n\n'), text);
-      assert.match(text, /"finish_reason":"(length|stop)"/);
-      await waitForEnginePid(parley, 'smollm2', (pid) => pid !== before);
-    } finally {
-      await parley.stop();
-    }
-  },
-);
+  test('in mid-stream ends the stream with an error, and a new engine gives the next answer', async () => {
+    const answer = await chat(parley, { stream: true, max_tokens: 400 });
+    assert.equal(answer.status, 200);
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = (await reader?.read())?.value ?? '';
+    process.kill(await waitForEnginePid(parley, 'smollm2'), 'SIGKILL');
+    for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) text += step.value;
+    assert.match(text, /data: \{"error":\{.*"code":"internal_error"/);
+    assert.ok(!text.includes('[DONE]'));
+    assert.equal((await fetch(`${parley.address}/health`)).status, 200);
+    const next = await chat(parley, { max_tokens: 3 });
+    assert.equal(next.status, 200);
+    assert.equal(((await next.json()) as { usage: { completion_tokens: number } }).usage.completion_tokens, 3);
+  });
+
+  test('before the first event is replaced without an error for the caller', async () => {
+    await (await chat(parley, { max_tokens: 1 })).text();
+    // A long prompt, so that the engine dies while it evaluates the prompt.
+    const messages = [{ role: 'user', content: 'story '.repeat(600) }];
+    const before = await waitForEnginePid(parley, 'smollm2');
+    const answer = chat(parley, { messages, max_tokens: 2, stream: true });
+    // The metric counts a stream from the time the engine accepts it, which is before the first event.
+    await until('the prefill has started', { timeoutMs: 5_000 }, async () => {
+      const metrics = await (await fetch(`${parley.address}/metrics`)).text();
+      return metrics.includes('parley_streams_in_flight 1') ? true : undefined;
+    });
+    process.kill(before, 'SIGKILL');
+    const text = await (await answer).text();
+    assert.ok(text.endsWith('data: [DONE]\n\n'), text);
+    assert.match(text, /"finish_reason":"(length|stop)"/);
+    await waitForEnginePid(parley, 'smollm2', (pid) => pid !== before);
+  });
+});
 
 test(
   'a model whose engine does not start is reported as failing',

@@ -48,11 +48,16 @@ describe('recognition by whisper', { skip: getSpeechSkipReason('svc-asr') }, () 
     await rm(runFolder, { recursive: true });
   });
 
+  const recognizeFox = () => engine.recognize(createRequest(fox, { includeWords: true }), never);
+  /** The result of the first test. */
+  let firstFox: ReturnType<typeof recognizeFox> | undefined;
+
   it('recognizes the text, its language and the times of its words', async () => {
     const { languages, samplesMax } = await engine.loadModel();
     assert.equal(languages.length, 99);
     assert.equal(samplesMax, 480_000);
-    const transcript = await engine.recognize(createRequest(fox, { includeWords: true }), never);
+    firstFox = recognizeFox();
+    const transcript = await firstFox;
     assert.equal(transcript.text, 'The quick brown fox jumps over the lazy dog.');
     assert.equal(transcript.language, 'en');
     assert.ok(transcript.noSpeech < 0.5 && transcript.logProbability > -0.7);
@@ -89,23 +94,19 @@ describe('recognition by whisper', { skip: getSpeechSkipReason('svc-asr') }, () 
     assert.equal((await engine.recognize(createRequest(names, { hotwords: otherLanguage }), never)).text, plain.text);
   });
 
-  it('recognizes nothing in silence, and the same text in the same speech', async () => {
+  it('recognizes nothing in silence', async () => {
     for (const loudness of [0, 0.0003]) {
       const still = Float32Array.from({ length: 32_000 }, (_, i) => loudness * Math.sin(i * i));
       assert.equal((await engine.recognize(createRequest(still), never)).text, '');
     }
-    assert.deepEqual(
-      await engine.recognize(createRequest(fox, { includeWords: true }), never),
-      await engine.recognize(createRequest(fox, { includeWords: true }), never),
-    );
   });
 
-  it('stops when the caller aborts, and serves the next request', async () => {
+  it('stops when the caller aborts, and recognizes the same in the same speech afterwards', async () => {
     const caller = new AbortController();
     const recognition = engine.recognize(createRequest(fox), caller.signal);
     setImmediate(() => caller.abort());
     await assert.rejects(recognition, { kind: 'cancelled' });
-    assert.match((await engine.recognize(createRequest(fox), never)).text, /brown fox/);
+    assert.deepEqual(await recognizeFox(), await firstFox);
   });
 
   it('distinguishes voice from silence', async () => {

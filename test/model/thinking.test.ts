@@ -14,11 +14,11 @@ const createThinkingFields = (thinking_budget: number, more: object = {}) => ({
   ...more,
 });
 
-describe('thinking on a real model', { skip: getWeightsSkipReason('svc-plus') }, () => {
+describe('thinking on a real model', { skip: getWeightsSkipReason('svc-tiny') }, () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ withTinyModel: true });
     client = new OpenAI({ apiKey: parley.key, baseURL: parley.baseUrl });
   });
   after(() => parley.stop());

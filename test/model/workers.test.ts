@@ -65,7 +65,10 @@ describe('two workers on real weights', { skip: getWeightsSkipReason('svc-tiny')
     const file = findWeightsFile(TINY);
     assert.ok(file !== undefined);
     for (const name of ['one', 'two']) await symlink(file, join(folder, `${name}.gguf`));
-    const models = ['one', 'two'].map((name) => `  ${name}: { path: '${join(folder, `${name}.gguf`)}' }\n`);
+    // The service starts the engine of svc-plus at once; here it is not the one whose start is tested.
+    const models = Object.entries({ 'svc-plus': 'one', one: 'one', two: 'two' }).map(
+      ([name, weights]) => `  ${name}: { path: '${join(folder, `${weights}.gguf`)}' }\n`,
+    );
     parley = await startParley({ config: `models:\n${models.join('')}`, env: { PARLEY_WORKERS: '2' } });
   });
   after(async () => {

@@ -100,7 +100,7 @@ describe(
       });
       const { content } = await client.messages.create({
         model: 'svc-plus',
-        max_tokens: 60,
+        max_tokens: 24,
         messages: [{ role: 'user', content: QUESTION }],
         tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }],
         tool_choice: { type: 'tool', name: 'web_search' },
