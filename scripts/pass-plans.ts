@@ -114,6 +114,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     name: 'clients',
     globs: getTestGlobs('clients'),
     longFiles: [
+      'test/clients/server-tools.test.ts',
       'test/clients/openai-node-tools.test.ts',
       'test/clients/dashscope-python.test.ts',
       'test/clients/dashscope-python-client.test.ts',

@@ -1,9 +1,20 @@
+import { startParley } from './harness.ts';
+import { shareParley } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
-const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
+const start = () =>
+  startParley({
+    engine: 'scripted',
+    config:
+      'models: {all: {path: /nowhere/all.gguf, interfaces: [chat, messages, responses, completions, native, embeddings]}}',
+  });
+
+/** Two Parleys, because both versions of a client make deployments of the same names. */
+const OLD = { parleys: { '': shareParley(start) } } as const;
+const NEW = { parleys: { '': shareParley(start) } } as const;
 
 const VERSION_1: PythonCases = {
-  ...SCRIPTED,
+  models: [],
   client: 'dashscope',
   script: 'dashscope_deployments_cases.py',
   cases: [
@@ -13,12 +24,17 @@ const VERSION_1: PythonCases = {
   ],
 };
 
-describePythonCases('deployments with the dashscope client for Python, 1.x', { ...VERSION_1, overlay: 'dashscope-1' });
+describePythonCases('deployments with the dashscope client for Python, 1.x', {
+  ...VERSION_1,
+  ...OLD,
+  overlay: 'dashscope-1',
+});
 
-describePythonCases('deployments with the dashscope client for Python, 2.x with the 1.x API', VERSION_1);
+describePythonCases('deployments with the dashscope client for Python, 2.x with the 1.x API', { ...VERSION_1, ...NEW });
 
 describePythonCases('deployments with the dashscope client for Python, 2.x', {
-  ...SCRIPTED,
+  ...NEW,
+  models: [],
   client: 'dashscope',
   script: 'dashscope_client_deployments_cases.py',
   cases: [
@@ -31,13 +47,6 @@ describePythonCases('deployments with the dashscope client for Python, 2.x', {
 
 const DEPLOYED_MODELS: PythonCases = {
   models: [],
-  parleys: {
-    '': {
-      engine: 'scripted',
-      config:
-        'models: {all: {path: /nowhere/all.gguf, interfaces: [chat, messages, responses, completions, native, embeddings]}}',
-    },
-  },
   client: 'dashscope',
   script: 'deployed_models_cases.py',
   cases: [
@@ -50,13 +59,18 @@ const DEPLOYED_MODELS: PythonCases = {
 
 describePythonCases('deployed models with the clients for Python, dashscope 1.x', {
   ...DEPLOYED_MODELS,
+  ...OLD,
   overlay: 'dashscope-1',
 });
 
-describePythonCases('deployed models with the clients for Python, dashscope 2.x', DEPLOYED_MODELS);
+describePythonCases('deployed models with the clients for Python, dashscope 2.x', {
+  ...DEPLOYED_MODELS,
+  ...NEW,
+});
 
 describePythonCases('deployed models with the anthropic client for Python', {
-  ...SCRIPTED,
+  ...OLD,
+  models: [],
   client: 'anthropic',
   script: 'anthropic_deployed_cases.py',
   cases: ['gets answers, streams and token counts of a deployment', 'gets an error that names the reached limit'],

@@ -12,7 +12,7 @@ import { getCapabilitySkipReason } from '../capabilities.ts';
 import { getModelSkipReason } from '../models-folder.ts';
 import { type Parley, startParley } from './harness.ts';
 import { createJavaSourceProgram } from './java.ts';
-import type { Program } from './program-cases.ts';
+import { shareParley, type Program } from './program-cases.ts';
 import { findPython } from './python.ts';
 
 const FOLDER = fileURLToPath(new URL('../../examples/', import.meta.url));
@@ -91,16 +91,14 @@ describe('the examples', { skip: getModelSkipReason('svc-plus') }, () => {
   });
 });
 
+const startScripted = shareParley(() => startParley({ engine: 'scripted' }));
+
 test(`the example ${COMPLETION} prints a completion`, async () => {
-  const parley = await startParley({ engine: 'scripted' });
-  try {
-    const program = { command: 'sh', args: [pathTo(COMPLETION)] };
-    const completion: { object: string; choices: { text: string }[] } = JSON.parse(await run(program, parley));
-    assert.equal(completion.object, 'text_completion');
-    assert.match(completion.choices[0]?.text ?? '', /def add/);
-  } finally {
-    await parley.stop();
-  }
+  const program = { command: 'sh', args: [pathTo(COMPLETION)] };
+  const output = await run(program, await startScripted());
+  const completion: { object: string; choices: { text: string }[] } = JSON.parse(output);
+  assert.equal(completion.object, 'text_completion');
+  assert.match(completion.choices[0]?.text ?? '', /def add/);
 });
 
 test(
@@ -110,7 +108,6 @@ test(
   },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'parley-example-'));
-    const parley = await startParley({ engine: 'scripted' });
     try {
       const audio = join(folder, 'levels.wav');
       // The scripted recognizer names a word after each level that lasts: 0.2 is `w20`. A level from 0.5 on ends a
@@ -126,10 +123,9 @@ test(
           [1500, 0],
         ]),
       );
-      const output = await run(pythonExample('dashscope', RECOGNITION, audio), parley);
+      const output = await run(pythonExample('dashscope', RECOGNITION, audio), await startScripted());
       assert.equal(output.trim(), 'w20 w60.\nw21');
     } finally {
-      await parley.stop();
       await rm(folder, { recursive: true });
     }
   },

@@ -1,6 +1,8 @@
+import { startParley } from './harness.ts';
+import { shareParley } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
-const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
+const SCRIPTED = { models: [], parleys: { '': shareParley(() => startParley({ engine: 'scripted' })) } } as const;
 
 describePythonCases('files with the openai client for Python', {
   ...SCRIPTED,

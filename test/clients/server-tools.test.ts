@@ -1,7 +1,10 @@
-import { shareParley } from './program-cases.ts';
+import { createJavaProgram } from './java.ts';
+import { describeProgramCases, shareParley } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
+import { describeServerToolsForNode } from './server-tools-node.ts';
 import { SERVER_TOOL_CAPABILITIES, startServerToolsParley } from './server-tools-parley.ts';
 
+/** One Parley for all clients, because its start and its sandboxes take most of the time. */
 const start = shareParley(startServerToolsParley);
 
 /** Cases for all versions of the dashscope client, which calls the native API. */
@@ -53,3 +56,23 @@ describePythonCases('server tools with the anthropic client for Python', {
     'messages continue from the returned blocks',
   ],
 });
+
+describeProgramCases('server tools with the dashscope client for Java', createJavaProgram('ServerToolsCases.java'), {
+  models: [],
+  capabilities: SERVER_TOOL_CAPABILITIES,
+  parleys: { '': start },
+  cases: [
+    'gets search results with the answer',
+    'gets search results with an answer in text format',
+    'streams pieces, with search results in the first and the last event',
+    'streams the whole answer so far, with search results at the end',
+    'gets search results only before the answer with prepend_search_result',
+    'gets no sources unless requested',
+    'gets programs in a thinking stream',
+    'gets search results and programs, with their counts',
+    'gets errors that explain how to enable programs',
+    'with invalid search options gets InvalidParameter with the prescribed text',
+  ],
+});
+
+describeServerToolsForNode(start);

@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 import parley.CaseRunner;
 
 /**
- * Search and code interpreter with the Java SDK; started by server-tools-java.test.ts. Each case runs in order and prints
+ * Search and code interpreter with the Java SDK; started by server-tools.test.ts. Each case runs in order and prints
  * one JSON line, {"case", "error"}.
  *
  * <p>Environment: ADDRESS and KEY of a Parley that really searches and runs code, and whose model always gives the same

@@ -1,4 +1,4 @@
-"""Server tools with the anthropic client; started by server-tools-python.test.ts.
+"""Server tools with the anthropic client; started by server-tools.test.ts.
 
 Its Parley really searches and runs code, and its model always gives the same answers: server-tools-parley.ts.
 """

@@ -1,4 +1,4 @@
-"""Search and code interpreter with the dashscope client; started by server-tools-python.test.ts with the last 1.x and with 2.x.
+"""Search and code interpreter with the dashscope client; started by server-tools.test.ts with the last 1.x and with 2.x.
 
 Its Parley really searches and runs code, and its model always gives the same answers: server-tools-parley.ts.
 """

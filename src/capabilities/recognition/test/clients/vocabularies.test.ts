@@ -1,10 +1,14 @@
 import { createJavaProgram } from '../../../../../test/clients/java.ts';
-import { describeProgramCases } from '../../../../../test/clients/program-cases.ts';
+import { startParley } from '../../../../../test/clients/harness.ts';
+import { describeProgramCases, shareParley } from '../../../../../test/clients/program-cases.ts';
 import { describePythonCases, type PythonCases } from '../../../../../test/clients/python-cases.ts';
 
 /** Runs one of the two speech models, so that a vocabulary for it becomes usable, whatever weights the machine has. */
 const config = 'models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}\n';
-const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted', config } } } as const;
+const SCRIPTED = {
+  models: [],
+  parleys: { '': shareParley(() => startParley({ engine: 'scripted', config })) },
+} as const;
 
 const PYTHON: PythonCases = {
   ...SCRIPTED,

@@ -36,8 +36,8 @@ export async function startCorpusParley(): Promise<CorpusParley> {
     PARLEY_HUB_URL: 'off',
     PARLEY_RESEARCH_WRITER: 'extractive',
     // A report needs more queries and pages when words are counted as tokens.
-    PARLEY_RESEARCH_QUERIES: '30',
-    PARLEY_RESEARCH_PAGES: '80',
+    PARLEY_RESEARCH_QUERIES: '12',
+    PARLEY_RESEARCH_PAGES: '30',
   };
   const { config } = loadConfig({ env });
   await fillIndex(env, [join(data, 'packages')]);
