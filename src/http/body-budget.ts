@@ -8,8 +8,7 @@ import type { HttpLimits } from './http-limits.ts';
 
 /**
  * The memory that large request bodies and websocket messages may take until they are parsed, of all workspaces and of
- * each. A body gets all of
- * its memory before it is read, so that each body that has started to arrive can be completed.
+ * each. A body gets all of its memory before it is read, so that each body that has started to arrive can be completed.
  */
 export interface BodyBudget {
   open(call: Call): BodyReservation;

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { ServiceError } from '../core/error.ts';
+import type { StartInterval } from '../lib/start-interval.ts';
 import { LARGE_BODY_BYTES, SOCKET_MESSAGE_BYTES_MAX } from './limits.ts';
 
 export interface ReserveMessagesOptions {
@@ -10,8 +11,9 @@ export interface ReserveMessagesOptions {
   readonly setPaused: (isPaused: boolean) => void;
   /** Ends the websocket. */
   readonly fail: (error: ServiceError) => void;
-  /** Ms in which a large message must arrive once it has its memory. */
+  /** Ms in which a large message must arrive once it has its memory, unless the session does not read. */
   readonly receiveMs: number;
+  readonly startInterval: StartInterval;
 }
 
 /** Bytes of a frame without its content, as clients send pings and pongs. */
@@ -31,7 +33,7 @@ const SLOW_MESSAGE = 'A message took too long to arrive.';
 export function reserveMessages(
   socket: WebSocket,
   connection: Socket,
-  { acquire, setPaused, fail, receiveMs }: ReserveMessagesOptions,
+  { acquire, setPaused, fail, receiveMs, startInterval }: ReserveMessagesOptions,
 ): void {
   /** Bytes that were received since the last message was complete. */
   let partialBytes = 0;
@@ -40,11 +42,11 @@ export function reserveMessages(
   const reserve = (): void => {
     const ended = new AbortController();
     let release: (() => void) | undefined;
-    let timer: NodeJS.Timeout | undefined;
+    let stopTimer: (() => void) | undefined;
     endReservation = () => {
       endReservation = undefined;
       ended.abort();
-      clearTimeout(timer);
+      stopTimer?.();
       release?.();
       setPaused(false);
     };
@@ -53,7 +55,10 @@ export function reserveMessages(
       (acquired) => {
         if (ended.signal.aborted) return acquired();
         release = acquired;
-        timer = setTimeout(() => fail(new ServiceError('timeout', SLOW_MESSAGE)), receiveMs);
+        // A session may not read for longer, while it works on what came before.
+        stopTimer = startInterval(receiveMs, () => {
+          if (!socket.isPaused) fail(new ServiceError('timeout', SLOW_MESSAGE));
+        });
         setPaused(false);
       },
       // The websocket stays paused: what else the client sends is not read.

@@ -90,6 +90,7 @@ export function runSocket(
       session.abort(error);
     },
     receiveMs: limits.requestReceiveMs,
+    startInterval,
   });
   socket.on('error', (error) => {
     fault ??= error.message;

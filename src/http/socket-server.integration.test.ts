@@ -337,6 +337,30 @@ test('ends a session with the reason if its large message finds no memory, or ta
   assert.deepEqual(slow.messages, ['A message took too long to arrive.']);
 });
 
+test('does not limit the time in which the session itself reads no further', async () => {
+  const { echo, peers } = createEcho();
+  const checks: (() => void)[] = [];
+  const limits = { ...MESSAGE_LIMITS, requestReceiveMs: 4_321 };
+  await using server = await startTestHttp({
+    sockets: [echo],
+    limits,
+    startInterval(ms, run) {
+      if (ms === limits.requestReceiveMs) checks.push(run);
+      return () => undefined;
+    },
+  });
+  const peer = connect(server);
+  await peer.opened;
+  peer.socket.send(LARGE, { fin: false });
+  await until(() => checks.length > 0);
+  peers[0]?.pauseReading();
+  checks[0]?.();
+  peers[0]?.resumeReading();
+  peer.socket.send(Buffer.alloc(0), { fin: true });
+  await until(() => peer.messages.length > 0);
+  assert.deepEqual(peer.messages, [LARGE_ECHO]);
+});
+
 test('ticks the sessions once a second while a session is open', async () => {
   const { echo, events } = createEcho();
   const repeated: { run: () => void; isEnded: boolean }[] = [];
