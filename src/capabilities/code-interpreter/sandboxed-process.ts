@@ -30,11 +30,11 @@ export interface ProcessTermination {
 
 const STDERR_CHARS_MAX = 4_000;
 
-/** Chosen: ms that a container engine may take to remove a container. Beyond: its command is killed. */
-const REMOVE_MS_MAX = 60_000;
-
-/** Shell script that runs its arguments when its standard input ends. It ignores the signals that end services. */
-const RUN_AT_END = `trap '' HUP INT TERM; read -r _; exec "$0" "$@"`;
+/**
+ * Shell script that runs its arguments when its standard input ends, and again 5 s later: an engine that is killed while it
+ * creates a container may create it after the first time. It ignores the signals that end services.
+ */
+const RUN_AT_END = `trap '' HUP INT TERM; read -r _; "$0" "$@"; sleep 5; exec "$0" "$@"`;
 
 /** Starts the command of a sandbox. `kill` ends the process and all that it started. */
 export function spawnInSandbox({ command, args, env, removeCommand, release }: SandboxLaunch) {
@@ -73,15 +73,8 @@ function removeOnceOrAtEnd(
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   shell.on('error', () => undefined).unref();
-  let isRemoved = false;
-  return () => {
-    if (isRemoved) return;
-    isRemoved = true;
-    shell.kill('SIGKILL');
-    spawn(command, args, { env, stdio: 'ignore', timeout: REMOVE_MS_MAX, killSignal: 'SIGKILL' })
-      .on('error', () => undefined)
-      .unref();
-  };
+  shell.stdin.on('error', () => undefined);
+  return () => void shell.stdin.end();
 }
 
 /** @param lineBytesMax Maximum length of one line. A longer one kills the process. */

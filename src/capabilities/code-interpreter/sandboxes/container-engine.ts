@@ -57,7 +57,7 @@ export const createContainerSandbox = (
       paths: places,
       env,
       // Killing the command only disconnects from the container, or leaves one that has not started.
-      removeCommand: { command, args: ['rm', '--force', containerName] },
+      removeCommand: { command, args: ['rm', '--force', '--volumes', containerName] },
     };
   },
 });

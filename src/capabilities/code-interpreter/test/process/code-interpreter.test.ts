@@ -625,13 +625,15 @@ describe('other drivers of the sandbox', () => {
     assert.equal(testInterpreter.status.effectiveLevel, 'off');
     assert.match(testInterpreter.status.reason ?? '', /docker: it does not contain/);
     // Parley does not wait for the command that removes a container.
-    const calls = await until('the container was removed by its name', { timeoutMs: 30_000 }, async () => {
+    const { run, name } = await until('the container was removed twice', { timeoutMs: 30_000 }, async () => {
       const lines = (await readFile(callsFile, 'utf8')).split('\n').slice(0, -1);
-      const parsedCalls = lines.map((line) => JSON.parse(line) as string[]);
-      return parsedCalls.some(([verb]) => verb === 'rm') ? parsedCalls : undefined;
+      const calls = lines.map((line) => JSON.parse(line) as string[]);
+      const run = calls.find(([verb]) => verb === 'run') ?? [];
+      const name = run[run.indexOf('--name') + 1] ?? '';
+      // The engine may have created the container after the first removal.
+      const removals = calls.filter((call) => call.join(' ') === `rm --force --volumes ${name}`);
+      return removals.length === 2 ? { run, name } : undefined;
     });
-    const run = calls.find(([verb]) => verb === 'run') ?? [];
-    const name = run[run.indexOf('--name') + 1] ?? '';
     for (const flags of [
       ['--network', 'none'],
       ['--cap-drop', 'ALL'],
