@@ -1,9 +1,11 @@
-import { getSuiteSkipReason, readRealSchemas, readSuite } from '../src/grammar/__fixtures__/official-suite.ts';
-import { compileGrammar } from '../src/grammar/compile-grammar.ts';
+import {
+  findRefusal,
+  getSuiteSkipReason,
+  readRealSchemas,
+  readSuite,
+} from '../src/grammar/__fixtures__/official-suite.ts';
 import { createUnusualTexts } from '../src/grammar/format-checks/__fixtures__/create-unusual-texts.ts';
 import { isOfFormat } from '../src/grammar/format-checks/is-of-format.ts';
-import { GrammarError } from '../src/grammar/grammar-error.ts';
-import type { JsonSchema } from '../src/core/grammar.ts';
 import { createSchemaCheck } from '../src/grammar/schema-check.ts';
 
 /** Texts per format; the tests use other texts. */
@@ -44,13 +46,3 @@ function countAgreements(part: 'required' | 'formats'): string {
 
 const countCompiled = (schemas: ReturnType<typeof readRealSchemas>): number =>
   schemas.filter(({ schema }) => findRefusal(schema) === undefined).length;
-
-function findRefusal(schema: JsonSchema): string | undefined {
-  try {
-    compileGrammar({ type: 'schema', schema, field: 'schema' });
-    return undefined;
-  } catch (error) {
-    if (error instanceof GrammarError) return error.message;
-    throw error;
-  }
-}

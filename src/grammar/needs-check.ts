@@ -7,8 +7,9 @@ import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Tells whether a value that the schema's grammar allows can still violate the schema: whether it uses a keyword that
- * docs/protocols/json-schema.md lists as checked afterwards. Fast; may return true without need. A grammar that left a part
- * out because of a limit is reported by the compiler (`CompiledGrammar.isWide`), not predicted here.
+ * docs/protocols/json-schema.md lists as checked afterwards, or is large enough that a limit may leave a part out of its
+ * grammar. Fast; may return true without need. What a limit really left out, the compiler reports
+ * (`CompiledGrammar.isWide`).
  */
 export function needsCheck(schema: JsonSchema): boolean {
   let isJoined = false;

@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { getSuiteSkipReason, readRealSchemas, readSuite } from './__fixtures__/official-suite.ts';
-import { compileGrammar } from './compile-grammar.ts';
-import { GrammarError } from './grammar-error.ts';
-import type { JsonSchema } from '../core/grammar.ts';
+import { findRefusal, getSuiteSkipReason, readRealSchemas, readSuite } from './__fixtures__/official-suite.ts';
 import { createSchemaCheck } from './schema-check.ts';
 
 /** Tests of which Parley decides otherwise: it checks formats, and has no vocabularies. */
 const isDeliberate = (name: string): boolean =>
   name.startsWith('format.json') || name.startsWith('vocabulary.json: schema that uses custom metaschema');
-
-/** Describes why a schema is refused; undefined when it is not. */
-function findRefusal(schema: JsonSchema): string | undefined {
-  try {
-    compileGrammar({ type: 'schema', schema, field: 'schema' });
-    return undefined;
-  } catch (error) {
-    if (error instanceof GrammarError) return error.message;
-    throw error;
-  }
-}
 
 describe('official test suite of JSON Schema', { skip: getSuiteSkipReason() }, () => {
   for (const [part, count] of [

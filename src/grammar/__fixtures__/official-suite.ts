@@ -3,6 +3,8 @@ import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JsonSchema } from '../../core/grammar.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { compileGrammar } from '../compile-grammar.ts';
+import { GrammarError } from '../grammar-error.ts';
 
 /** The official suite and schemas of configuration files, which `.ci/run` downloads. */
 const SUITE_FOLDER = fileURLToPath(new URL('../../../.cache/schema-suite/suite/', import.meta.url));
@@ -23,6 +25,17 @@ export interface SuiteGroup {
   readonly name: string;
   readonly schema: JsonSchema;
   readonly tests: readonly { readonly description: string; readonly data: unknown; readonly valid: boolean }[];
+}
+
+/** Describes why a schema is refused; undefined when it is not. */
+export function findRefusal(schema: JsonSchema): string | undefined {
+  try {
+    compileGrammar({ type: 'schema', schema, field: 'schema' });
+    return undefined;
+  } catch (error) {
+    if (error instanceof GrammarError) return error.message;
+    throw error;
+  }
 }
 
 /** Reads the tests of draft 2020-12. Documents that a schema refers to are added to its `$defs`. */
