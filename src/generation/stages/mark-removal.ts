@@ -19,8 +19,9 @@ export interface MarkRemovalOptions {
  * Removes marks from an answer's text, also those that are split over several events. A model whose thought was closed
  * for it may think on and close it again: this mark is not part of the answer.
  *
- * Where no thought preceded the first mark that ends one, the text before it was a thought. It was emitted as text, because
- * nothing else showed it. An event says so at the mark, for results that are not streamed.
+ * If the first mark that ends a thought comes without a thought before it, the text before it was the thought. That text
+ * was already emitted, because nothing else showed what it was, so an event says it at the mark. Results that are not
+ * streamed can still move the text.
  */
 export function createMarkRemovalStage({
   choice,

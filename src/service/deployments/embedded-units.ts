@@ -6,7 +6,7 @@ import { listContextLengths } from '../../engines/plan-context.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findTemplateFile, readTemplateFile } from '../chat-template-file.ts';
-import { getProcessOptions } from '../process-adapter.ts';
+import { getProcessOptions } from '../process-options.ts';
 import { estimateUnits, type MemoryBudget, type MemoryEstimate } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 

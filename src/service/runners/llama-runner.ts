@@ -4,7 +4,7 @@ import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
 import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findTemplateFile, getConfiguredTemplate, readTemplateFile } from '../chat-template-file.ts';
-import { formatAdapters, getDraftTokens, getProcessOptions } from '../process-adapter.ts';
+import { formatAdapters, getDraftTokens, getProcessOptions } from '../process-options.ts';
 import { getConfiguredContext, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 

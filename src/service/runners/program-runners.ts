@@ -13,7 +13,7 @@ import {
   type ProgramPlan,
 } from '../server-engines.ts';
 import { getConfiguredTemplate } from '../chat-template-file.ts';
-import { formatAdapters } from '../process-adapter.ts';
+import { formatAdapters } from '../process-options.ts';
 import {
   createServerKey,
   getConfiguredContext,
