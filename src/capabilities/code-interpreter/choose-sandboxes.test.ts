@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { chooseSandboxes } from './choose-sandboxes.ts';
+import { chooseSandboxes, LOCAL_SYSTEM } from './choose-sandboxes.ts';
 import { createBubblewrapSandbox } from './sandboxes/bubblewrap.ts';
 import { createContainerSandbox } from './sandboxes/container-engine.ts';
 import { createNamespaceSandbox, NAMESPACE_TOOLS } from './sandboxes/namespaces.ts';
@@ -30,7 +30,13 @@ const hasArguments = ({ args }: SandboxLaunch, ...words: readonly string[]): boo
   args.some((_, at) => words.every((word, offset) => args[at + offset] === word));
 
 describe('chooseSandboxes', () => {
-  const linux = { platform: 'linux', isRoot: false, env: { PATH: '/nowhere' }, findCgroupParent: () => 'none here' };
+  const linux = {
+    ...LOCAL_SYSTEM,
+    platform: 'linux',
+    isRoot: false,
+    env: { PATH: '/nowhere' },
+    findCgroupParent: () => 'none here',
+  };
 
   test('offers no basic sandbox for strict, and only container engines on other systems than Linux', () => {
     const mac = chooseSandboxes({ level: 'strict', driver: 'auto', image: '' }, { ...linux, platform: 'darwin' });
@@ -50,6 +56,11 @@ describe('chooseSandboxes', () => {
       [sandboxes.length, reasons],
       [0, ['bubblewrap requires Linux; on other systems, configure a container engine as driver']],
     );
+    const withoutEngine = { ...linux, findTool: () => undefined };
+    assert.deepEqual(chooseSandboxes({ level: 'strict', driver: 'podman', image: 'image' }, withoutEngine), {
+      sandboxes: [],
+      reasons: ['there is no podman'],
+    });
   });
 });
 

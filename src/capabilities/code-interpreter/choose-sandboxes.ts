@@ -51,6 +51,7 @@ interface System {
   /** Whether the service may assign users (`canAssignUsers`). */
   readonly isRoot: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly findTool: typeof findTool;
   /** Returns the reason if there is no memory cgroup. */
   readonly findCgroupParent: () => CgroupParent | string;
 }
@@ -60,6 +61,7 @@ export const LOCAL_SYSTEM: System = {
   platform: platform(),
   isRoot: canAssignUsers(),
   env: process.env,
+  findTool,
   findCgroupParent,
 };
 
@@ -125,9 +127,9 @@ const checkLinux = (feature: string, system: System): string | undefined =>
 function createContainerEngineFactory(
   name: 'docker' | 'podman',
   { image }: SandboxOptions,
-  { env }: System,
+  { env, ...system }: System,
 ): SandboxFactory | string {
-  const command = findTool(name, env.PATH);
+  const command = system.findTool(name, env.PATH);
   if (command === undefined) return `there is no ${name}`;
   const engineEnvironment = Object.fromEntries(
     ENGINE_VARIABLES.flatMap((variable) => {

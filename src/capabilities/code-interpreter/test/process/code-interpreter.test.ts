@@ -617,7 +617,7 @@ describe('other drivers of the sandbox', () => {
       },
     );
     const env = { PATH: bin, SECRET: 'parley-secret' };
-    const system = { platform: 'linux', isRoot: false, env, findCgroupParent: () => 'none here' };
+    const system = { ...LOCAL_SYSTEM, platform: 'linux', isRoot: false, env, findCgroupParent: () => 'none here' };
     const candidates = chooseSandboxes({ level: 'strict', driver: 'docker', image: 'example/node:24' }, system);
     assert.deepEqual(candidates.reasons, []);
     await using testInterpreter = await openTestInterpreter({ candidates });
