@@ -21,22 +21,24 @@ const POLL_INTERVAL_MS = 500;
 /** Reports the progress of a download in parts by the sizes of its files, because pip reports none reliably. */
 export function watchPartsProgress({ partsFolder, totalBytes, meter }: PartsProgressOptions): PartsProgressWatcher {
   let highestBytes = 0;
-  let isPolling = false;
-  const poll = async (): Promise<void> => {
-    if (isPolling) return;
-    isPolling = true;
-    try {
-      const { donePart, bytes } = await measureParts(partsFolder);
-      // A wheel is slightly smaller than its content: the sum may decrease for a moment, the reported value does not.
-      highestBytes = Math.max(highestBytes, totalBytes === undefined ? bytes : Math.min(bytes, totalBytes));
-      meter.update({ doneBytes: highestBytes, totalBytes, donePart });
-    } finally {
-      isPolling = false;
-    }
+  let running: Promise<void> | undefined;
+  const report = async (): Promise<void> => {
+    const { donePart, bytes } = await measureParts(partsFolder);
+    // A wheel is slightly smaller than its content: the sum may decrease for a moment, the reported value does not.
+    highestBytes = Math.max(highestBytes, totalBytes === undefined ? bytes : Math.min(bytes, totalBytes));
+    meter.update({ doneBytes: highestBytes, totalBytes, donePart });
   };
+  const measure = (): Promise<void> => (running ??= report().finally(() => (running = undefined)));
   // A failed measurement must not fail the download; the next one corrects the report.
-  const timer = setInterval(() => void poll().catch(() => undefined), POLL_INTERVAL_MS);
-  return { poll: poll, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => void measure().catch(() => undefined), POLL_INTERVAL_MS);
+  return {
+    async poll() {
+      // One that is running may have measured before the last change.
+      await running?.catch(() => undefined);
+      await measure();
+    },
+    stop: () => clearInterval(timer),
+  };
 }
 
 /** Counts finished parts by their size, and a running part by its largest file: the wheel, then the unpacked member. */
