@@ -33,9 +33,6 @@ export const TAR_ENTRIES_MAX = 10_000;
 /** Bytes of one file in such an archive. Beyond: the archive is rejected. */
 export const TAR_ENTRY_BYTES_MAX = 512 * 1024 * 1024;
 
-/** Ms without a heartbeat after which another process takes over a download lock. */
-export const PULL_LOCK_STALE_MS = 60_000;
-
 /** Ms between checks of a process that waits for another process's download. */
 export const PULL_LOCK_POLL_MS = 1_000;
 

@@ -1,12 +1,5 @@
 import { DISK_RESERVE_BYTES } from '../core/limits.ts';
-import {
-  HUB_CONNECT_MS,
-  HUB_RETRY_MS,
-  HUB_STALL_MS,
-  HUB_UNSTATED_BYTES_MAX,
-  PULL_LOCK_POLL_MS,
-  PULL_LOCK_STALE_MS,
-} from './limits.ts';
+import { HUB_CONNECT_MS, HUB_RETRY_MS, HUB_STALL_MS, HUB_UNSTATED_BYTES_MAX, PULL_LOCK_POLL_MS } from './limits.ts';
 
 /** Times and sizes that bound a download; core/limits.ts describes each. Tests shorten them. */
 export interface PullLimits {
@@ -16,7 +9,6 @@ export interface PullLimits {
   readonly unstatedBytesMax: number;
   readonly diskReserveBytes: number;
   readonly lockPollMs: number;
-  readonly lockStaleMs: number;
 }
 
 export const PULL_LIMITS: PullLimits = {
@@ -26,7 +18,6 @@ export const PULL_LIMITS: PullLimits = {
   unstatedBytesMax: HUB_UNSTATED_BYTES_MAX,
   diskReserveBytes: DISK_RESERVE_BYTES,
   lockPollMs: PULL_LOCK_POLL_MS,
-  lockStaleMs: PULL_LOCK_STALE_MS,
 };
 
 /** The form of the standard `fetch` that downloads use. */

@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Weights } from '../core/weights.ts';
+import { tryLockFile } from '../lib/file-lock.ts';
 import { listFolder, statIfExists } from './file-system.ts';
-import { tryPullLock, type PullLockOptions } from './pull-lock.ts';
 import { listStoredIds } from './split-weights.ts';
 import { isFinishedKind, parseWeightsFileName } from './weights-files.ts';
 
@@ -18,7 +18,7 @@ export interface StrayFile {
 export async function findStrayFiles(
   folder: string,
   keep: readonly Weights[],
-  getLockOptions: (id: string) => PullLockOptions,
+  getLockPath: (id: string) => string,
 ): Promise<readonly StrayFile[]> {
   const keptIds = new Set(keep.flatMap(listStoredIds));
   const stray: StrayFile[] = [];
@@ -27,17 +27,17 @@ export async function findStrayFiles(
     if (!parsedName || parsedName.kind === 'lock') continue;
     const { id, kind } = parsedName;
     const isNeeded = keptIds.has(id) && isFinishedKind(kind);
-    if (isNeeded || (await isLocked(getLockOptions(id)))) continue;
+    if (isNeeded || isLocked(getLockPath(id))) continue;
     const path = join(folder, name);
     stray.push({ path, sizeBytes: await measureBytes(path), reason: keptIds.has(id) ? 'unfinished' : 'unnamed' });
   }
   return stray;
 }
 
-async function isLocked(lock: PullLockOptions): Promise<boolean> {
-  const mine = await tryPullLock(lock);
-  await mine?.release();
-  return mine === undefined;
+function isLocked(path: string): boolean {
+  const lock = tryLockFile(path);
+  lock?.release();
+  return lock === undefined;
 }
 
 async function measureBytes(path: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncToDisk } from '../lib/durable-file.ts';
+import { tryLockFile } from '../lib/file-lock.ts';
 import { ServiceError } from '../core/error.ts';
 import { parsePartName } from '../core/split-model-file.ts';
 import type { Log } from '../core/telemetry.ts';
@@ -17,7 +18,7 @@ import { fetchSource, sortSources, type WeightsSourceOptions } from './fetch-sou
 import { locateFolder } from './locate-folder.ts';
 import { locateWeights } from './locate-weights.ts';
 import type { ReportProgress } from './progress-meter.ts';
-import { acquirePullLock, tryPullLock } from './pull-lock.ts';
+import { acquirePullLock } from './pull-lock.ts';
 import { PULL_LIMITS, type PullLimits } from './pull-limits.ts';
 import { listParts, locateParts } from './split-weights.ts';
 import { findStrayFiles, type StrayFile } from './stray-files.ts';
@@ -74,14 +75,14 @@ export interface PullOptions {
 
 /** Downloads and stores weights. A file gets its final name only after its content is verified. */
 export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
-  const { folder, log, clock } = options;
+  const { folder, log } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
   const locate = async (weights: Weights, signal?: AbortSignal): Promise<string | undefined> => {
     if (weights.folder) return await locateFolder(weights, weights.folder, options, signal);
     const parts = listParts(weights);
     return parts ? await locateParts(parts, options, signal) : await locateWeights(weights, options, signal);
   };
-  const getLockOptions = (id: string) => ({ path: getWeightsFiles(folder, id).lock, clock, limits });
+  const getLockPath = (id: string): string => getWeightsFiles(folder, id).lock;
 
   async function download(
     weights: Weights,
@@ -135,18 +136,18 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     find: () => Promise<string | undefined>,
     { signal, onProgress, trust }: PullOptions & { readonly signal: AbortSignal; readonly onProgress: ReportProgress },
   ): Promise<string> {
-    const onWait = (pid: number | undefined): void =>
-      log.info('waiting for another process that downloads these weights', { weights: weights.id, pid });
-    const lock = await acquirePullLock(getLockOptions(weights.id), { signal, onWait });
+    const onWait = (): void =>
+      log.info('waiting for another process that downloads these weights', { weights: weights.id });
+    const lock = await acquirePullLock(getLockPath(weights.id), limits, { signal, onWait });
     try {
       return (await find()) ?? (await download(weights, signal, onProgress, trust));
     } finally {
-      await lock.release();
+      lock.release();
     }
   }
 
   async function removeStored(id: string): Promise<boolean> {
-    const lock = await tryPullLock(getLockOptions(id));
+    const lock = tryLockFile(getLockPath(id));
     if (!lock) throw new ServiceError('locked', `The weights ${id} are being downloaded.`);
     try {
       const files = getWeightsFiles(folder, id);
@@ -155,7 +156,7 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       for (const path of paths) await rm(path, { recursive: true, force: true });
       return there.some((stats) => stats !== undefined);
     } finally {
-      await lock.release();
+      lock.release();
     }
   }
 
@@ -219,10 +220,10 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       return isRemoved;
     },
 
-    listStrayFiles: (kept) => findStrayFiles(folder, kept, getLockOptions),
+    listStrayFiles: (kept) => findStrayFiles(folder, kept, getLockPath),
 
     async prune(kept) {
-      const stray = await findStrayFiles(folder, kept, getLockOptions);
+      const stray = await findStrayFiles(folder, kept, getLockPath);
       for (const { path } of stray) await rm(path, { recursive: true, force: true });
       return stray;
     },

@@ -31,7 +31,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['src/blobs/'],
   'mpg123-decoder': ['src/capabilities/recognition/audio/'],
   'opus-decoder': ['src/capabilities/recognition/audio/'],
-  'node:sqlite': ['src/store/'],
+  'node:sqlite': ['src/store/', 'src/lib/file-lock.ts'],
   'node-llama-cpp': ['src/engines/llama/'],
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { tryLockFile } from '../../lib/file-lock.ts';
 import { publishPackage, startFakeRegistry } from '../__fixtures__/fake-registry.ts';
 import { createTemporaryFolder } from '../__fixtures__/temporary-folder.ts';
-import { tryPullLock } from '../pull-lock.ts';
-import { PULL_LIMITS } from '../pull-limits.ts';
 import { createRuntimeStore, type RuntimeStoreOptions } from './runtime-store.ts';
 import type { EngineRuntime } from './speech-runtime.ts';
 
@@ -144,10 +143,7 @@ test('names a registry that is unreachable, refuses, or stalls', async (t) => {
   });
   registry.status = undefined;
   registry.stopsAfterBytes = 10;
-  await assert.rejects(
-    installRuntime(store({ limits: { ...PULL_LIMITS, diskReserveBytes: 0, stallMs: 30 } })),
-    /stalled for/,
-  );
+  await assert.rejects(installRuntime(store({ limits: { diskReserveBytes: 0, stallMs: 30 } })), /stalled for/);
   registry.archives.delete('common');
   await assert.rejects(installRuntime(), /returned status 404/);
   assert.deepEqual(await listFiles(folder), []);
@@ -197,9 +193,9 @@ test('remove deletes all versions and nothing else, and is refused during an ins
     (await next.list()).map(({ version, isOutdated }) => [version, isOutdated]),
     [['1.2.3', true]],
   );
-  const lock = await tryPullLock({ path: join(folder, 'speech.lock'), clock: systemClock, limits: PULL_LIMITS });
+  const lock = tryLockFile(join(folder, 'speech.lock'));
   await assert.rejects(store().remove(), { kind: 'locked' });
-  await lock?.release();
+  lock?.release();
   assert.equal(await store().remove(), true);
   assert.deepEqual(await readdir(folder), ['mine.txt']);
   await rm(folder, { recursive: true });

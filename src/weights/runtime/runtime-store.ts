@@ -1,12 +1,13 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncToDisk } from '../../lib/durable-file.ts';
+import { tryLockFile } from '../../lib/file-lock.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { checkDiskSpace, listFolder, statIfExists, readTextIfExists } from '../file-system.ts';
 import { createProgressMeter, type ReportProgress } from '../progress-meter.ts';
-import { acquirePullLock, tryPullLock } from '../pull-lock.ts';
+import { acquirePullLock } from '../pull-lock.ts';
 import { PULL_LIMITS, type Fetch, type PullLimits } from '../pull-limits.ts';
 import { fetchArchive } from './fetch-archive.ts';
 import { findNpmRegistry } from './npm-config.ts';
@@ -65,7 +66,7 @@ const UNPACKED_RATIO = 1;
 export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
   const { folder, clock, log } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
-  const lock = { path: join(folder, 'speech.lock'), clock, limits };
+  const lockPath = join(folder, 'speech.lock');
   const getRuntimeFolder = ({ name, version }: EngineRuntime): string => join(folder, `${name}-${version}`);
   const getPackageFolder = (installedFolder: string, name: string): string =>
     join(installedFolder, 'node_modules', name);
@@ -128,26 +129,25 @@ export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
       const found = await locate();
       if (found !== undefined) return found;
       await mkdir(folder, { recursive: true });
-      const onWait = (pid: number | undefined): void =>
-        log.info('waiting for another process that installs this runtime', { pid });
-      const heldLock = await acquirePullLock(lock, { signal, onWait });
+      const onWait = (): void => log.info('waiting for another process that installs this runtime');
+      const lock = await acquirePullLock(lockPath, limits, { signal, onWait });
       try {
         if ((await locate()) === undefined) await downloadRuntime(runtime, signal, onProgress);
         return getPackageFolder(getRuntimeFolder(runtime), runtime.main);
       } finally {
-        await heldLock.release();
+        lock.release();
       }
     },
     async remove() {
       if (!(await statIfExists(folder))) return false;
-      const heldLock = await tryPullLock(lock);
-      if (!heldLock) throw new ServiceError('locked', 'The speech runtime is being installed.');
+      const lock = tryLockFile(lockPath);
+      if (!lock) throw new ServiceError('locked', 'The speech runtime is being installed.');
       try {
         const names = (await listFolder(folder)).filter((name) => RUNTIME_FOLDER_NAME.test(name));
         for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
         return names.length > 0;
       } finally {
-        await heldLock.release();
+        lock.release();
       }
     },
     async list() {

@@ -1,0 +1,59 @@
+import { rmSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+
+/** An exclusive lock on a path. It ends with `release`, or with its process, however that ends. */
+export interface FileLock {
+  release(): void;
+}
+
+/**
+ * Locks a path, at which it creates a file while the lock is held. Returns undefined when the path is locked already, by
+ * this process or another one.
+ *
+ * The lock is the one that SQLite takes on its files, as Node offers no other: the operating system ends it with its
+ * process, so nothing has to be refreshed and no lock is ever stale.
+ *
+ * @throws when the folder does not exist or is not writable.
+ */
+export function tryLockFile(path: string): FileLock | undefined {
+  for (;;) {
+    const file = getFileId(path);
+    const database = new DatabaseSync(path, { timeout: 0 });
+    const error = startExclusiveTransaction(database);
+    // A holder removes the file before it releases the lock, so the file that was locked may no longer be at the path.
+    const isAtPath = file !== undefined && getFileId(path) === file;
+    if (error === undefined && isAtPath)
+      return {
+        release() {
+          rmSync(path, { force: true });
+          database.close();
+        },
+      };
+    database.close();
+    if (error?.errcode === SQLITE_BUSY) return undefined;
+    // Earlier versions wrote JSON into their lock files.
+    if (error?.errcode === SQLITE_NOTADB) rmSync(path, { force: true });
+    else if (error && isAtPath) throw error;
+  }
+}
+
+/** Result codes of SQLite (https://www.sqlite.org/rescode.html). */
+const SQLITE_BUSY = 5;
+const SQLITE_NOTADB = 26;
+
+/** Returns the error of SQLite; undefined when the transaction was started. */
+function startExclusiveTransaction(database: DatabaseSync): (Error & { readonly errcode: unknown }) | undefined {
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof Error && 'errcode' in thrown) return thrown;
+    throw thrown;
+  }
+}
+
+/** Identifies the file at a path. While a file is open, no other one has its number. */
+function getFileId(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+}
