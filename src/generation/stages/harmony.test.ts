@@ -90,7 +90,11 @@ const ANSWERS: readonly (readonly [text: string, answer: Partial<Answer>])[] = [
     `<|channel|>commentary<|message|>Let me see.<|end|>${START}${THOUGHT}${START}<|channel|>commentary to=functions.get_weather<|message|>{"city": "Ulm"}`,
     { content: 'Let me see.', reasoning: 'I think <b>\nso', calls: [WEATHER] },
   ],
-  ['<|channel|>commentary to=functions.other<|message|>{"a": 1}<|call|>', { content: '{"a": 1}' }],
+  [
+    '<|channel|>commentary to=functions.other<|message|>{"a": 1}<|call|>',
+    { calls: [{ name: 'other', arguments: '{"a": 1}' }] },
+  ],
+  ['<|channel|>commentary to=other<|message|>{"a": 1}<|call|>', { content: '{"a": 1}' }],
 ];
 
 const complete = (answer: Partial<Answer>): Omit<Answer, 'tokens'> => ({

@@ -32,7 +32,7 @@ export const HARMONY_CALLS: ToolFormat = {
 
 export interface HarmonyStageOptions {
   readonly choice: number;
-  /** Names of the declared tools; a message to another function is text. */
+  /** Declared tools. Without any, a message to a function is text. */
   readonly tools: readonly { readonly name: string }[];
   /** When false, everything after the first call is dropped. */
   readonly isParallel: boolean;
@@ -161,8 +161,10 @@ function parseHeader(parser: HarmonyParser, text: string, isLast: boolean, emit:
 }
 
 function startBody(parser: HarmonyParser, channel: string, recipient: string | undefined, emit: Emit): void {
+  const { tools } = parser.options;
   const name = recipient?.replace(/^functions\./, '');
-  if (name === undefined || !parser.options.tools.some((tool) => tool.name === name)) {
+  const isCall = recipient !== name ? tools.length > 0 : tools.some((tool) => tool.name === name);
+  if (name === undefined || name === '' || !isCall) {
     parser.mode = channel === 'analysis' ? 'thought' : 'text';
     return;
   }

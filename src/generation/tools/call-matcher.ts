@@ -87,9 +87,10 @@ export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: 
       if (step.has(code)) addThreads(next, { ...thread, step: step.next });
     } else if (step?.type === 'name') {
       const longer = name + String.fromCharCode(code);
-      if (!names.isPrefix(longer)) return;
+      const isAnyName = step.acceptsAny && names.canBeUndeclared(longer);
+      if (!isAnyName && !names.isPrefix(longer)) return;
       next.push({ ...thread, name: longer });
-      if (names.has(longer)) addThreads(next, { ...thread, step: step.next, name: longer });
+      if (isAnyName || names.has(longer)) addThreads(next, { ...thread, step: step.next, name: longer });
     } else if (step?.type === 'object') {
       const object = takeObject(thread.object ?? NO_OBJECT, String.fromCharCode(code));
       if (object === undefined || visitedInRound[at] === round) return;

@@ -6,8 +6,8 @@ export type CallPattern =
   | string
   /** White space, possibly none. */
   | { readonly type: 'blank' }
-  /** A declared tool name. */
-  | { readonly type: 'name' }
+  /** A tool's name: a declared one, or any name where `acceptsAny`. */
+  | { readonly type: 'name'; readonly acceptsAny: boolean }
   /** A character that cannot continue a name. */
   | { readonly type: 'name-end' }
   /** Characters of an id, possibly none. */
@@ -41,7 +41,10 @@ export type MarkupToken =
   | { readonly type: 'end' };
 
 export const BLANK: CallPattern = { type: 'blank' };
-export const NAME: CallPattern = { type: 'name' };
+/** Matches the name of a declared tool. */
+export const NAME: CallPattern = { type: 'name', acceptsAny: false };
+/** Matches any name: marks show that a call is meant, whether its tool is declared or not. */
+export const ANY_NAME: CallPattern = { type: 'name', acceptsAny: true };
 export const NAME_END: CallPattern = { type: 'name-end' };
 export const ID: CallPattern = { type: 'id' };
 export const OBJECT: CallPattern = { type: 'object' };
@@ -60,7 +63,7 @@ const isIdCharacter = (code: number): boolean => /[\w-]/.test(String.fromCharCod
 export type PatternStep =
   | { readonly type: 'character'; readonly code: number; readonly next: number }
   | { readonly type: 'class'; readonly has: (code: number) => boolean; readonly next: number }
-  | { readonly type: 'name'; readonly next: number }
+  | { readonly type: 'name'; readonly acceptsAny: boolean; readonly next: number }
   | { readonly type: 'object'; readonly next: number }
   | { readonly type: 'fork'; readonly next: readonly number[] }
   | { readonly type: 'match'; readonly match: MarkupToken };
@@ -98,7 +101,7 @@ export function createPatternCompiler(): PatternCompiler {
         return addStep({ type: 'class', has: (code) => !isIdCharacter(code), next });
       case 'name':
       case 'object':
-        return addStep({ type: pattern.type, next });
+        return addStep({ ...pattern, next });
       case 'sequence':
         return pattern.parts.reduceRight((after, part) => compile(part, after), next);
       case 'any-of':

@@ -1,4 +1,5 @@
 import {
+  ANY_NAME,
   createAlternatives,
   BLANK,
   createPatternCompiler,
@@ -64,29 +65,29 @@ const createObjectStart = (quote: string): CallPattern => {
 };
 
 /** The object of a call up to its name. */
-const createObjectHead = (nameKey: string): CallPattern =>
+const createObjectHead = (nameKey: string, name: CallPattern): CallPattern =>
   createAlternatives(
-    ...QUOTES.map((quote) => createSequence(createObjectStart(quote), createKey(nameKey, quote), quote, NAME, quote)),
+    ...QUOTES.map((quote) => createSequence(createObjectStart(quote), createKey(nameKey, quote), quote, name, quote)),
   );
-const OBJECT_HEAD = createObjectHead('name');
+const OBJECT_HEAD = createObjectHead('name', NAME);
 
 const createArgumentsKey = (quote: string): CallPattern =>
   createSequence(createAlternatives(createKey('arguments', quote), createKey('parameters', quote)));
 const ARGUMENTS_KEY = createAlternatives(...QUOTES.map(createArgumentsKey));
 
 /** An object with its arguments before its name. */
-const createReversedObject = (nameKey: string, tail: number): CallPattern =>
+const createReversedObject = (nameKey: string, name: CallPattern, tail: number): CallPattern =>
   createAlternatives(
     ...QUOTES.map((quote) =>
       createSequence(
         createSequence(createObjectStart(quote), createArgumentsKey(quote), OBJECT, BLANK, ',', BLANK),
-        createSequence(createKey(nameKey, quote), quote, NAME, quote, BLANK, '}', call('closed', tail)),
+        createSequence(createKey(nameKey, quote), quote, name, quote, BLANK, '}', call('closed', tail)),
       ),
     ),
   );
 
 /**
- * Compiles a format's own markup, and two shapes that small models write whatever the prompt says: an object in a
+ * Compiles a format's own markup, in which any name is taken for that of a tool, and two shapes that small models write whatever the prompt says: an object in a
  * fence, and an object at the start of a line; each also as a list of objects.
  */
 export function createCallProgram(format: ToolFormat): CallProgram {
@@ -136,10 +137,14 @@ export function createCallProgram(format: ToolFormat): CallProgram {
       : []),
   ];
   const nameKey = getNameKey(format);
-  const markedHead = createObjectHead(nameKey ?? 'name');
+  const markedHead = createObjectHead(nameKey ?? 'name', ANY_NAME);
   const ownParts =
     nameKey === undefined
-      ? createAlternatives(...listSpellings(format).map((each) => compileSeparateParts(each, tails, compiler.add)))
+      ? createAlternatives(
+          ...listSpellings(format).map((each) =>
+            compileSeparateParts(each, tails, compiler.add, isDistinct(format) ? ANY_NAME : NAME),
+          ),
+        )
       : '';
   const own =
     nameKey === undefined
@@ -153,7 +158,7 @@ export function createCallProgram(format: ToolFormat): CallProgram {
             (tail) =>
               createAlternatives(
                 createSequence(markedHead, call('members', tail)),
-                createReversedObject(nameKey, tail),
+                createReversedObject(nameKey, ANY_NAME, tail),
               ),
           ),
         );
@@ -275,7 +280,7 @@ const unmarkedObject = (tail: number): CallPattern =>
 
 /** An object as models write it whatever their format is. */
 const looseObject = (tail: number): CallPattern =>
-  createAlternatives(unmarkedObject(tail), createReversedObject('name', tail));
+  createAlternatives(unmarkedObject(tail), createReversedObject('name', NAME, tail));
 
 /** An object without a mark in the middle of a line: it is a call only if its arguments follow the name. */
 const unmarkedCall = (tail: number): CallPattern => createSequence(OBJECT_HEAD, BLANK, createArgumentsStart(tail));

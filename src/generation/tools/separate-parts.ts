@@ -31,43 +31,49 @@ export const END_TOKEN = createAlternatives(...END_TOKENS);
 export const createEnds = (closings: readonly CallPattern[]): CallPattern =>
   createSequence(BLANK, ...closings.map((closing) => createOptional(createSequence(closing, BLANK))), END);
 
-/** Compiles a format in which name and arguments stand between marks. */
+/**
+ * Compiles a format in which name and arguments stand between marks.
+ * @param name Matches the name after the format's own marks, without variation.
+ */
 export function compileSeparateParts(
   format: ToolFormat,
   tails: number[],
   add: (pattern: CallPattern) => number,
+  name: CallPattern = NAME,
 ): CallPattern {
   const { begin, before, between, after, separator } = format;
   const beginPattern = createBeginPattern(begin);
   const tail = tails.push(-1) - 1;
   const start: CallMatch = { type: 'match', match: { type: 'call', body: 'value', isObject: false, tail, format } };
-  const name = createSequence(NAME, BLANK);
+  const isBlankBetween = between.trim() === '';
   // Some models leave out the marks between the name and an object.
   const object = isJson(format) && !between.includes('"') ? [followedBy(['{'], start)] : [];
-  const afterHead = createSequence(
-    name,
-    createAlternatives(
-      ...(isJson(format) && between.trim() === ''
-        ? []
-        : [createSequence(withFlexibleBlanks(between), createStart(format, start))]),
-      ...object,
-    ),
+  const starts = listArgumentStarts(format);
+  const certainHead = createSequence(NAME, BLANK, withFlexibleBlanks(between), followedBy(starts, start));
+  const afterName = createSequence(withFlexibleBlanks(between), createStart(format, start));
+  const declaredHead = createSequence(
+    NAME,
+    BLANK,
+    createAlternatives(...(isJson(format) && isBlankBetween ? [] : [afterName]), ...object),
   );
+  // Blanks after a name do not show that it is one.
+  const anyHead = isBlankBetween
+    ? createSequence(name, BLANK, followedBy(starts, start))
+    : createSequence(name, BLANK, afterName);
+  const afterHead = name === NAME ? declaredHead : createAlternatives(declaredHead, anyHead);
   const extra = isJson(format) ? ['}'] : [];
   const ends = createEnds([...[...extra, ...format.closings].map(withFlexibleBlanks), ...WRAPPER_ENDS, END_TOKEN]);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
   tails[tail] = add(createAlternatives(ends, next));
   const first = createSequence(beginPattern, withFlexibleBlanks(before), afterHead);
   if (!hasMark(before)) return first;
-  const starts = listArgumentStarts(format);
-  const certainHead =
-    starts.length === 0 ? afterHead : createSequence(name, withFlexibleBlanks(between), followedBy(starts, start));
+  const variedHead = starts.length === 0 ? declaredHead : certainHead;
   const shortened = begin === '' ? undefined : SECOND_MARK.exec(before)?.[1];
   return createAlternatives(
     first,
-    ...(shortened === undefined ? [] : [createSequence(beginPattern, withFlexibleBlanks(shortened), afterHead)]),
+    ...(shortened === undefined ? [] : [createSequence(beginPattern, withFlexibleBlanks(shortened), declaredHead)]),
     ...listLastMarks(before).map((mark) =>
-      createSequence(withFlexibleBlanks(mark), mark === before ? afterHead : certainHead),
+      createSequence(withFlexibleBlanks(mark), mark === before ? afterHead : variedHead),
     ),
   );
 }

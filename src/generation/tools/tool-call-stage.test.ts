@@ -115,9 +115,23 @@ describe('createToolCallStage', () => {
     assert.equal(bothWays('[TOOL_CALLS]f[ARGS]', { format: TOOL_FORMATS['mistral-args'] }).calls[0]?.arguments, '{}');
   });
 
-  it('parses only declared names and leaves other markup as text', () => {
+  it('parses any name between the marks of the format, because its client answers calls of unknown tools', () => {
+    const expected = { content: ['', ''], calls: [{ name: 'nope', arguments: '{"a": 1}' }], reason: 'tool-calls' };
+    for (const [format, text] of [
+      ['hermes', '<tool_call>\n{"name": "nope", "arguments": {"a": 1}}\n</tool_call>'],
+      ['hermes', '<tool_call>\n{"arguments": {"a": 1}, "name": "nope"}\n</tool_call>'],
+      ['llama3', '<|python_tag|>{"name": "nope", "parameters": {"a": 1}}'],
+      ['mistral', '[TOOL_CALLS][{"name": "nope", "arguments": {"a": 1}}]'],
+      ['mistral-args', '[TOOL_CALLS]nope[ARGS]{"a": 1}'],
+      ['deepseek-v31', '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>nope<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>'],
+    ] as const) {
+      const { content, calls, reason } = bothWays(text, { format: TOOL_FORMATS[format] });
+      assert.deepEqual({ content, calls, reason }, expected, text);
+    }
+  });
+
+  it('parses only declared names elsewhere and leaves other markup as text', () => {
     for (const text of [
-      '<tool_call>\n{"name": "nope", "arguments": {}}\n</tool_call>',
       '```json\n{"name": "fo", "arguments": {}}\n```',
       '[{"name": "f2", "arguments": {}}]',
       '{"name": "f", "age": 3}',
@@ -196,8 +210,8 @@ describe('createToolCallStage', () => {
     });
     const openingText = '<tool_call>\n{"name": "';
     assert.deepEqual(bothWays('foo", "arguments": {}}\n</tool_call> ok', { preface: openingText }).content, ['', 'ok']);
-    assert.deepEqual(bothWays('nope", "arguments": {}}', { preface: openingText }).content, [
-      'nope", "arguments": {}}',
+    assert.deepEqual(bothWays('nope 1", "arguments": {}}', { preface: openingText }).content, [
+      'nope 1", "arguments": {}}',
     ]);
     const [first] = runToolCallStage([{ type: 'reasoning', choice: 0, text: 'hm', tokens: 1 }, '{}'], {
       preface: named,
@@ -391,7 +405,7 @@ describe('createToolCallStage with random answers', () => {
       fc.property(answer, fc.array(fc.nat()), fc.constantFrom(...FORMATS), (text, places, format) => {
         const { content, calls } = readCalls(cutText(text, places), {
           format: TOOL_FORMATS[format],
-          tools: [{ name: 'other', parameters: {} }],
+          tools: [],
         });
         assert.deepEqual({ content, calls }, { content: [text], calls: [] });
       }),

@@ -16,7 +16,7 @@ type Emit = (event: ChoiceEvent) => void;
 export interface ToolCallStageOptions {
   readonly choice: number;
   readonly format: ToolFormat;
-  /** Declared tools; markup with another name is text. */
+  /** Declared tools. Another name is a call between the format's own marks, and text elsewhere. */
   readonly tools: readonly Pick<Tool, 'name' | 'parameters'>[];
   /** When false, everything after the first complete call is dropped. */
   readonly isParallel: boolean;

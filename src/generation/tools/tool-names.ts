@@ -1,10 +1,18 @@
-/** The declared tool names. */
+/** The declared tool names, and names that models invent. */
 export interface ToolNames {
   has(name: string): boolean;
   isPrefix(text: string): boolean;
+  /** Whether a text has the form of a tool's name. Never where no tool is declared. */
+  canBeUndeclared(text: string): boolean;
   /** Character codes with which names start. */
   readonly firstCodes: readonly number[];
 }
+
+/** Form of a tool's name in all protocols (docs/protocols/compatible.md), and the length that most of them allow. */
+const NAME = /^[\w-]{1,64}$/;
+
+/** Words in the position of a name: the type of a call in DeepSeek's older form, and Command R's answer without a tool. */
+const NO_TOOL = /^(?:function|directly[-_]answer)$/;
 
 export function createToolNames(names: readonly string[]): ToolNames {
   const nameSet = new Set(names);
@@ -12,6 +20,7 @@ export function createToolNames(names: readonly string[]): ToolNames {
   return {
     has: (name) => nameSet.has(name),
     firstCodes: [...nameSet].map((name) => name.charCodeAt(0)),
+    canBeUndeclared: (text) => nameSet.size > 0 && NAME.test(text) && !NO_TOOL.test(text),
     isPrefix(text) {
       // If a name starts with the text, the first name that does not sort before the text does.
       let low = 0;

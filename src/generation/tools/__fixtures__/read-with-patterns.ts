@@ -143,7 +143,9 @@ function findValueEnd(text: string, from: number): number {
 
 function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const name = `(?<name>${names.map(escape).join('|')})`;
-  const object = `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${name}"`;
+  const anyName = '(?<name>[\\w-]{1,64})';
+  const createObject = (namePattern: string): string => `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${namePattern}"`;
+  const object = createObject(name);
   const guessed = `${object}${B}(?:(?<value>,${B}"(?:arguments|parameters)"${B}:)|(?<closed>\\}))`;
   const fence = `\`\`\`(?:json|JSON|xml|tool_call)?${B}`;
   const separator = `${B}(?:\\}${B})?(?:[,;]${B})?`;
@@ -157,9 +159,12 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
       isObject: true,
       needsLineStart,
     }));
-  const createParts = ({ begin, before, between, closings }: Pick<ToolFormat, 'begin' | 'before' | 'between' | 'closings'>): Shape => ({
+  const createParts = (
+    { begin, before, between, closings }: Pick<ToolFormat, 'begin' | 'before' | 'between' | 'closings'>,
+    acceptsAny = false,
+  ): Shape => ({
     head: sticky(
-      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}${name}${B}(?:${loose(between)}|(?=\\{))(?<value>)${before.startsWith('<function') ? '(?=\\{|</function>)' : ''}`,
+      `${begin === '' ? '' : `(?:${loose(begin)})?`}${loose(before)}(?:${name}${B}(?:${loose(between)}|(?=\\{))${acceptsAny ? `|${anyName}${B}${loose(between)}` : ''})(?<value>)${before.startsWith('<function') ? '(?=\\{|</function>)' : ''}`,
     ),
     next: undefined,
     end: sticky(ends(['}', ...closings.filter((closing) => closing !== END_TOKEN), ...WRAPPER_ENDS, END_TOKEN])),
@@ -171,8 +176,8 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const withArguments = `${object}${B}(?<value>,${B}"(?:arguments|parameters)"${B}:)`;
   return [
     ...(isObjectFormat(format)
-      ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, [...format.closings, END_TOKEN]))
-      : [createParts({ ...format, closings: [...format.closings, END_TOKEN] })]),
+      ? format.openings.flatMap((opening) => pair(escape(opening) + B, createObject(anyName), [...format.closings, END_TOKEN]))
+      : [createParts({ ...format, closings: [...format.closings, END_TOKEN] }, true)]),
     ...pair(`${anyOf(FOREIGN_MARKS.map(([opening]) => opening))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings]),
     ...pair(`${fence}${anyOf(FENCED_MARKS.filter((mark) => !format.openings.includes(mark)))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings, '```']),
     ...FUNCTION_TAGS.map((parts) => createParts({ ...parts, closings: [...parts.closings, END_TOKEN] })),
