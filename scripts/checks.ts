@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import type { Step } from './summary.ts';
 
 export interface Check {
   readonly name: string;
@@ -23,14 +24,19 @@ const CHECK_MS_MAX = 600_000;
 /** Bytes of output that are kept. A check with more output has failed anyway. */
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Runs a check. @returns its output if it failed, or undefined if it passed. */
-export function runCheck({ command: [file, ...args] }: Check): Promise<string | undefined> {
+/** Runs a check. The detail of a failed step is its output. */
+export function runCheck({ command: [file, ...args] }: Check): Promise<Pick<Step, 'outcome' | 'detail'>> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [`node_modules/${file}`, ...args],
       { timeout: CHECK_MS_MAX, maxBuffer: OUTPUT_BYTES_MAX, env: { ...process.env, NO_COLOR: '1' } },
-      (error, stdout, stderr) => resolve(error ? `${stdout}${stderr}`.trim() || error.message : undefined),
+      (error, stdout, stderr) =>
+        resolve(
+          error
+            ? { outcome: 'failed', detail: `${stdout}${stderr}`.trim() || error.message }
+            : { outcome: 'passed', detail: '' },
+        ),
     );
   });
 }

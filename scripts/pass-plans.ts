@@ -9,7 +9,9 @@ export interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
   readonly globs: readonly string[];
   /** Files that take longest, which start first, so that no process is busy with one of them after all others. */
   readonly longFiles?: readonly string[];
-  /** Whether weights are downloaded before the pass. */
+  /** Whether the pass waits for what CI installs (`.ci/prepare`), and for weights. */
+  readonly needsPreparation: boolean;
+  /** Whether its tests use weights, which are downloaded if they are missing. */
   readonly needsWeights: boolean;
   /** Whether each test is printed when it finishes; otherwise only those that do not pass. */
   readonly showsEach: boolean;
@@ -39,6 +41,7 @@ export const UNIT_PASS: PassPlan = {
   // A test, or the start of a database, takes a few seconds at most; several times as long on a busy machine.
   testTimeoutMs: 60_000,
   passTimeoutMs: 1_800_000,
+  needsPreparation: false,
   needsWeights: false,
   showsEach: false,
 };
@@ -67,6 +70,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     concurrency: 1,
     testTimeoutMs: 180_000,
     passTimeoutMs: 1_800_000,
+    needsPreparation: true,
     needsWeights: false,
     showsEach: true,
   },
@@ -88,6 +92,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     // Covers the waits of these tests in sequence: a start, a lease, a termination.
     testTimeoutMs: 180_000,
     passTimeoutMs: 3_600_000,
+    needsPreparation: true,
     needsWeights: true,
     showsEach: true,
   },
@@ -107,6 +112,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     concurrency: TEST_CONCURRENCY,
     testTimeoutMs: 400_000,
     passTimeoutMs: 3_600_000,
+    needsPreparation: true,
     needsWeights: true,
     showsEach: true,
   },
@@ -126,6 +132,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     concurrency: PROCESS_CONCURRENCY,
     testTimeoutMs: 180_000,
     passTimeoutMs: 3_600_000,
+    needsPreparation: true,
     needsWeights: true,
     showsEach: true,
   },

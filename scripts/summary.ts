@@ -11,7 +11,6 @@ export interface Step {
 export interface Summary {
   /** Counts a check that is not a test file, such as the linter, as one test. */
   addStep(name: string, step: Step): void;
-  hasStep(name: string): boolean;
   /** Starts a pass. Call the returned function at its end with the faults besides failed tests. */
   startPass(name: string, options: { files: number; showsEach: boolean }): (faults: readonly string[]) => void;
   addTest(test: FinishedTest | FlakyTest): void;
@@ -61,8 +60,6 @@ export function createSummary({
       if (step.outcome === 'passed') print(`  ok ${name}  ${formatSeconds(step.durationMs)}`);
       count(name, { ...step, isRequired: true });
     },
-
-    hasStep: (name) => passes.some((one) => one.name === name),
 
     startPass(name, { files, showsEach }) {
       const startedAt = now();

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { findRefusal, getSuiteSkipReason, readRealSchemas, readSuite } from './__fixtures__/official-suite.ts';
-import { createSchemaCheck } from './schema-check.ts';
+import {
+  findRefusal,
+  getSuiteSkipReason,
+  readRealSchemas,
+  readSuite,
+} from '../../src/grammar/__fixtures__/official-suite.ts';
+import { createSchemaCheck } from '../../src/grammar/schema-check.ts';
 
 /** Tests of which Parley decides otherwise: it checks formats, and has no vocabularies. */
 const isDeliberate = (name: string): boolean =>
