@@ -116,12 +116,14 @@ describeAttacks('attacks of a hub', {}, [
     name: 'models add from repositories whose lists have no end, or name files elsewhere',
     async run({ parley: { data } }) {
       const before = await readIfExists(join(data, 'parley.yaml'));
-      for (const [name, { error }] of Object.entries(LIES_OF_LISTS)) {
-        const { isDone, output } = await runModels(data, 'add', name, '--hub', `o/${name}`);
-        assert.equal(isDone, false, output);
-        assert.match(output, error);
-        assert.ok(!output.includes('\u001b'), 'nothing controls the terminal');
-      }
+      await Promise.all(
+        Object.entries(LIES_OF_LISTS).map(async ([name, { error }]) => {
+          const { isDone, output } = await runModels(data, 'add', name, '--hub', `o/${name}`);
+          assert.equal(isDone, false, output);
+          assert.match(output, error);
+          assert.ok(!output.includes('\u001b'), 'nothing controls the terminal');
+        }),
+      );
       assert.equal(await readIfExists(join(data, 'parley.yaml')), before);
     },
   },

@@ -39,14 +39,14 @@ function createFlac(frames: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), info, ...frames]);
 }
 
-const createSilentFlac = (hours: number): Buffer =>
-  createFlac(Array<Buffer>(Math.floor((hours * 3_600 * 16_000) / BLOCK_SAMPLES)).fill(createSilentFrame()));
 
 /** Creates a recording with another sample rate in each frame. */
 const createFlacOfManyRates = (frames: number): Buffer =>
   createFlac(Array.from({ length: frames }, (_, index) => createSilentFrame(4_001 + ((index * 37) % 60_000))));
 
-const ELEVEN_HOURS = createSilentFlac(11);
+const ELEVEN_HOURS = createFlac(
+  Array<Buffer>(Math.floor((11 * 3_600 * 16_000) / BLOCK_SAMPLES)).fill(createSilentFrame()),
+);
 
 const transcribe = (target: AttackTarget, bytes: Uint8Array, key?: string): Promise<AttackerResponse> =>
   uploadAsAttacker(target, {
@@ -59,11 +59,10 @@ const transcribe = (target: AttackTarget, bytes: Uint8Array, key?: string): Prom
 
 describeAttacks('attacks with recordings', {}, [
   {
-    name: 'recordings that are longer than the maximum, or lie about channels, rates and lengths',
+    name: 'recordings that lie about channels, rates and lengths',
     async run(target) {
       const bombs = [
-        createSilentFlac(100),
-        createFlacOfManyRates(10_000),
+        createFlacOfManyRates(1_000),
         createTestWavHeader(100, { channels: 32_767 }),
         createTestWavHeader(100, { sampleRate: 4_000_000_000 }),
         createTestWavHeader(100, { sampleRate: 0 }),
