@@ -63,7 +63,7 @@ export function parseBody<Schema extends z.ZodObject>(
   if (!isRecord(body)) throw new ServiceError('invalid-request', BODY_INVALID);
   const wire = parseValue(schema, body, { texts });
   const names = new Set<string>();
-  collectUnknownNames(body, wire, '', names);
+  collectUnknownNames(body, wire, createPathNode(''), names);
   const unknown = [...names];
   const refused = strict ? unknown.find((each) => !allowedExtraFields.includes(each)) : undefined;
   if (refused !== undefined)
@@ -71,28 +71,45 @@ export function parseBody<Schema extends z.ZodObject>(
   return { wire, unknown };
 }
 
+/** Stands for the items of an array. */
+const ITEMS = Symbol('items');
+
+/** A path and those below it, so that the text of a path is built once and not for each item of an array. */
+interface PathNode {
+  readonly path: string;
+  readonly children: Map<string | typeof ITEMS, PathNode>;
+}
+
+const createPathNode = (path: string): PathNode => ({ path, children: new Map() });
+
+function getChild({ path, children }: PathNode, name: string | typeof ITEMS): PathNode {
+  const known = children.get(name);
+  if (known) return known;
+  const child = createPathNode(name === ITEMS ? `${path}[]` : `${path}${path === '' ? '' : '.'}${truncateText(name)}`);
+  children.set(name, child);
+  return child;
+}
+
 /**
  * Adds the paths of fields that the parsed value lacks. Skips null, which means "not set", and values that the schema
  * returned unchanged.
  */
-function collectUnknownNames(given: unknown, parsed: unknown, path: string, names: Set<string>): void {
+function collectUnknownNames(given: unknown, parsed: unknown, at: PathNode, names: Set<string>): void {
   if (given === parsed || typeof given !== 'object' || given === null || typeof parsed !== 'object' || parsed === null)
     return;
   if (Array.isArray(given)) {
-    if (Array.isArray(parsed))
-      for (const [at, item] of given.entries()) {
-        if (names.size > IGNORED_NAMES_MAX) return;
-        collectUnknownNames(item, parsed[at], `${path}[]`, names);
-      }
+    if (!Array.isArray(parsed)) return;
+    const items = getChild(at, ITEMS);
+    for (let index = 0; index < given.length && names.size <= IGNORED_NAMES_MAX; index++)
+      collectUnknownNames(given[index], parsed[index], items, names);
     return;
   }
-  for (const name of Object.keys(given)) {
+  for (const [name, value] of Object.entries(given)) {
     if (names.size > IGNORED_NAMES_MAX) return;
-    const value: unknown = Reflect.get(given, name);
     if (value === null) continue;
-    const at = `${path}${path === '' ? '' : '.'}${truncateText(name)}`;
-    if (Object.hasOwn(parsed, name)) collectUnknownNames(value, Reflect.get(parsed, name), at, names);
-    else names.add(at);
+    if (!Object.hasOwn(parsed, name)) names.add(getChild(at, name).path);
+    else if (typeof value === 'object')
+      collectUnknownNames(value, Reflect.get(parsed, name), getChild(at, name), names);
   }
 }
 

@@ -39,7 +39,6 @@ function createFlac(frames: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), info, ...frames]);
 }
 
-
 /** Creates a recording with another sample rate in each frame. */
 const createFlacOfManyRates = (frames: number): Buffer =>
   createFlac(Array.from({ length: frames }, (_, index) => createSilentFrame(4_001 + ((index * 37) % 60_000))));
