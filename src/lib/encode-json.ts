@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as afterPendingWork } from 'node:timers/promises';
 
 const COPIED_CHARS_MIN = 64 * 1024;
 
@@ -6,18 +7,27 @@ const COPIED_CHARS_MIN = 64 * 1024;
 const ESCAPED = /[^ !#-[\]-~]/;
 
 /**
- * Returns the bytes of a value's JSON. Long texts of which nothing is escaped, such as images in base64, are copied:
- * `JSON.stringify` and the conversion to UTF-8 would block the event loop about four times as long. It is slower for
- * values without such texts.
+ * Returns the bytes of a value's JSON, and leaves the event loop to others between long texts, such as images in base64.
+ * A text of which nothing is escaped is copied: `JSON.stringify` and the conversion to UTF-8 would take about four times as
+ * long. It is slower for values without long texts.
  */
-export function encodeJson(value: object): Buffer {
-  const copied: string[] = [];
+export async function encodeJson(value: object): Promise<Buffer> {
+  const longTexts: string[] = [];
   const place = randomUUID();
   const json = JSON.stringify(value, (_, item: unknown) => {
-    if (typeof item !== 'string' || item.length < COPIED_CHARS_MIN || ESCAPED.test(item)) return item;
-    copied.push(item);
+    if (typeof item !== 'string' || item.length < COPIED_CHARS_MIN) return item;
+    longTexts.push(item);
     return place;
   });
-  const parts = json.split(place).map((part) => Buffer.from(part));
-  return Buffer.concat(parts.flatMap((part, at) => [part, Buffer.from(copied[at] ?? '', 'latin1')]));
+  const [start = '', ...parts] = json.split(place);
+  const pieces: Buffer[] = [Buffer.from(start)];
+  for (const [at, part] of parts.entries()) {
+    await afterPendingWork();
+    pieces.push(encodeText(longTexts[at] ?? ''), Buffer.from(part));
+  }
+  return Buffer.concat(pieces);
 }
+
+/** Encodes a text as JSON without its quotes. */
+const encodeText = (text: string): Buffer =>
+  ESCAPED.test(text) ? Buffer.from(JSON.stringify(text).slice(1, -1)) : Buffer.from(text, 'latin1');

@@ -148,7 +148,7 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
         : metadata;
       const server = SERVER_PROFILES[serverKind];
       const body = encodeRequestBody(request, { model, server, abilities });
-      const json = hasImages ? encodeJson(body) : JSON.stringify(body);
+      const json = hasImages ? await encodeJson(body) : JSON.stringify(body);
       const call = await client.post('chat/completions', json, { requestId: request.id, signal });
       const requestTokenizer = createTokenizer(metadata);
       const responseParser = createChatResponseParser(request, {
