@@ -8,6 +8,7 @@ import type { Benchmark, BenchmarkDeps } from './benchmark.ts';
 import { measureBatches, measureEngineBatches } from './batches.ts';
 import { measureConversationPages } from './conversations.ts';
 import { measureDeployments, measureEngineDeployments } from './deployments.ts';
+import { measureDrafts } from './drafts.ts';
 import { measureEngine } from './engine.ts';
 import { measureFiles } from './files.ts';
 import { measureGateway } from './gateway.ts';
@@ -38,6 +39,7 @@ const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   },
   load: { run: () => measureUnderLoad(logProgress) },
   engine: { needsWeights: true, run: () => measureEngine(modelFile, modelsFolder, logProgress) },
+  drafts: { needsWeights: true, run: () => measureDrafts(modelFile, modelsFolder, logProgress) },
   turns: { needsWeights: true, run: () => measureLateTurn(modelsFolder, logProgress) },
   schemas: {
     needsWeights: true,
