@@ -121,3 +121,55 @@ test('llama-server found on PATH serves an engine that survives a killed program
   }
   assert.deepEqual(readdirSync(runFolder), []);
 });
+
+for (const [what, args] of [
+  ['repetitions', ['--spec-type', 'ngram-simple']],
+  // The model drafts for itself: every draft is right.
+  ['a draft model', ['--spec-type', 'draft-simple', '--spec-draft-model', findWeightsFile(TINY) ?? '']],
+] as const)
+  test(`llama-server drafts from ${what} with the operator's arguments, and answers as without`, { skip }, async () => {
+    const program = await findProgram('llama-server', environment);
+    const answers: { readonly text: string; readonly drafted: number }[] = [];
+    for (const extraArguments of [[], args]) {
+      const server = createCommandServer(
+        {
+          name: TINY,
+          createLine: (launch) =>
+            buildCommandLine(
+              'llama-server',
+              {
+                program,
+                model: findWeightsFile(TINY) ?? '',
+                servedName: 'tiny',
+                contextTokens: CONTEXT_TOKENS,
+                sequences: 1,
+                threads: 1,
+                gpu: false,
+                extraArguments,
+              },
+              launch,
+            ),
+          environment,
+          runFolder,
+        },
+        { log: { info: () => undefined, warn: () => undefined } },
+      );
+      const { url, apiKey } = await server.waitUntilReady();
+      const response = await fetch(`${url}/completion`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          prompt: 'one two three four '.repeat(20),
+          n_predict: 32,
+          temperature: 0,
+        }),
+      });
+      const { content, timings } = (await response.json()) as { content: string; timings: { draft_n?: number } };
+      answers.push({ text: content, drafted: timings.draft_n ?? 0 });
+      await server.stop();
+    }
+    const [plain, drafting] = answers;
+    assert.equal(plain?.drafted, 0);
+    assert.ok((drafting?.drafted ?? 0) > 0);
+    assert.equal(drafting?.text, plain?.text);
+  });
