@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
-import { CODE_PROGRAM_BYTES_MAX } from './limits.ts';
+import { CODE_PROGRAM_BYTES_MAX, CODE_REMOVAL_MS_MAX } from './limits.ts';
 import type { CodeOutput } from '../../core/server-tools.ts';
 import { createContainerPool } from './container-pool.ts';
 import type { ProgramProcess } from './program-process.ts';
@@ -13,13 +13,16 @@ const output = (value: string): CodeOutput => ({ stdout: '', stderr: '', value, 
 interface FakeProcess extends ProgramProcess {
   readonly receivedPrograms: string[];
   readonly isKilled: () => boolean;
+  /** Ends the removal of a killed process that is removed late. */
+  readonly finishRemoval: () => void;
 }
 
 /** Creates a process that returns each program as its value, until it is killed. */
-function createFakeProcess({ fails = false } = {}): FakeProcess {
+function createFakeProcess({ fails = false, isRemovedLate = false } = {}): FakeProcess {
   const receivedPrograms: string[] = [];
   let isKilled = false;
   const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const { promise: removal, resolve: finishRemoval } = Promise.withResolvers<void>();
   const ready = fails ? Promise.reject(new Error('no memory')) : Promise.resolve();
   ready.catch(() => undefined);
   return {
@@ -27,9 +30,12 @@ function createFakeProcess({ fails = false } = {}): FakeProcess {
     isKilled: () => isKilled,
     ready,
     termination: ended,
+    removal,
+    finishRemoval,
     kill() {
       isKilled = true;
       resolve();
+      if (!isRemovedLate) finishRemoval();
     },
     async run({ code, files }) {
       receivedPrograms.push([code, ...files.map(({ name }) => name)].join());
@@ -39,13 +45,14 @@ function createFakeProcess({ fails = false } = {}): FakeProcess {
   };
 }
 
-function openPool({ containersMax = 2, containersPerTenant = 2, warm = 0, fails = false } = {}) {
+function openPool({ containersMax = 2, containersPerTenant = 2, warm = 0, fails = false, isRemovedLate = false } = {}) {
   const started: FakeProcess[] = [];
+  const errors: string[] = [];
   let now = 0;
   let checkIdle: () => void = () => undefined;
   const pool = createContainerPool({
     start: () => {
-      const process = createFakeProcess({ fails });
+      const process = createFakeProcess({ fails, isRemovedLate });
       started.push(process);
       return process;
     },
@@ -55,7 +62,7 @@ function openPool({ containersMax = 2, containersPerTenant = 2, warm = 0, fails 
     idleMs: 1_000,
     protectedMs: 100,
     clock: { now: () => now, monotonic: () => now },
-    log: SILENT,
+    log: { ...SILENT, error: (message) => void errors.push(message) },
     startInterval: (_ms, run) => {
       checkIdle = run;
       return () => undefined;
@@ -65,7 +72,7 @@ function openPool({ containersMax = 2, containersPerTenant = 2, warm = 0, fails 
     now = ms;
     checkIdle();
   };
-  return { containers: pool, started, at: advanceTo };
+  return { containers: pool, started, errors, at: advanceTo };
 }
 
 describe('createContainerPool', () => {
@@ -128,6 +135,55 @@ describe('createContainerPool', () => {
       started.map((process) => process.isKilled()),
       [true, false, false],
     );
+  });
+
+  test('keeps the place of a closed container until it is removed', async () => {
+    const { containers, started, at } = openPool({ isRemovedLate: true });
+    const first = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    await containers.open({ tenant: 'b' }, NEVER_ABORTED);
+    first.release();
+    at(100);
+    const aborted = new AbortController();
+    const waiting = [
+      containers.open({ tenant: 'b' }, NEVER_ABORTED),
+      containers.open({ tenant: 'c' }, aborted.signal),
+      containers.open({ tenant: 'c' }, NEVER_ABORTED),
+    ] as const;
+    aborted.abort(new Error('gone'));
+    await assert.rejects(waiting[1], { message: 'gone' });
+    assert.equal(started[0]?.isKilled(), true);
+    assert.equal(started.length, 2, 'nothing starts before the first container is removed');
+    started[0]?.finishRemoval();
+    await waiting[0];
+    assert.equal(started.length, 3);
+    await assert.rejects(waiting[2], { kind: 'overloaded' }, 'one place is free, not two');
+  });
+
+  test('keeps the place of a program that was stopped in the share of its tenant until it is removed', async () => {
+    const { containers, started } = openPool({ containersMax: 4, containersPerTenant: 1, isRemovedLate: true });
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    await container.run('loop', NEVER_ABORTED);
+    const next = containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    await containers.open({ tenant: 'b' }, NEVER_ABORTED);
+    assert.equal(started.length, 2);
+    started[0]?.finishRemoval();
+    await next;
+    assert.equal(started.length, 3);
+  });
+
+  test('reports a container that is not removed, keeps its place, and waits for it no longer', async () => {
+    const { containers, started, errors, at } = openPool({ containersMax: 1, isRemovedLate: true });
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    await container.run('loop', NEVER_ABORTED);
+    at(CODE_REMOVAL_MS_MAX - 1);
+    assert.deepEqual(errors, []);
+    at(CODE_REMOVAL_MS_MAX);
+    at(CODE_REMOVAL_MS_MAX + 1);
+    assert.deepEqual(errors, ['code interpreter container not removed']);
+    await assert.rejects(containers.open({ tenant: 'b' }, NEVER_ABORTED), { kind: 'overloaded' });
+    started[0]?.finishRemoval();
+    await started[0]?.removal;
+    await containers.open({ tenant: 'b' }, NEVER_ABORTED);
   });
 
   test('runs programs of a container one after the other, with the input files for the first', async () => {

@@ -1,10 +1,11 @@
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
 import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
-import { CODE_PROGRAM_BYTES_MAX } from './limits.ts';
+import { CODE_PROGRAM_BYTES_MAX, CODE_REMOVAL_MS_MAX } from './limits.ts';
 import type { CodeContainer, CodeOutput } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createTimedAbort } from '../../lib/linked-abort.ts';
 import { startInterval as startSystemInterval } from '../../lib/start-interval.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
@@ -56,7 +57,10 @@ interface PooledContainer {
   lastUsedAt: number;
   /** Settles with the last requested program. */
   lastRun: Promise<unknown>;
-  isClosed: boolean;
+  /** Time when it was closed, in monotonic ms. Its place is free when it is removed. */
+  closedAt?: number;
+  /** Its removal has taken too long: nobody waits for it. */
+  isStuck?: boolean;
 }
 
 interface QueuedProgram {
@@ -64,11 +68,13 @@ interface QueuedProgram {
   readonly inputs: ReadInputFiles | undefined;
 }
 
-/** Chosen: ms between checks for idle containers. */
-const IDLE_CHECK_MS = 5_000;
+/** Chosen: ms between checks for idle containers, and for those that are not removed. */
+const CHECK_MS = 5_000;
 
 const createFullError = (message: string, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError =>
   new ServiceError('overloaded', message, { retryAfterSeconds });
+
+const createClosingError = (): ServiceError => new ServiceError('overloaded', 'The service is closing.');
 
 const LOST_OUTPUT: CodeOutput = {
   stdout: '',
@@ -85,61 +91,96 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
   const warmPool = createWarmPool({ start, size: warm, log });
   let isClosed = false;
 
+  /** Closed containers whose removal has not ended. */
+  const closing = new Set<PooledContainer>();
+
   const closeContainer = (container: PooledContainer): void => {
-    container.isClosed = true;
+    if (container.closedAt !== undefined) return;
+    container.closedAt = clock.monotonic();
     containersById.delete(container.id);
+    closing.add(container);
     container.process.kill();
+    void container.process.removal.then(() => closing.delete(container));
   };
   const listIdle = (): readonly PooledContainer[] =>
     [...containersById.values()].filter(({ users }) => users === 0).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
-  const stopIdleChecks = startInterval(IDLE_CHECK_MS, () => {
-    for (const container of listIdle())
-      if (clock.monotonic() - container.lastUsedAt >= idleMs) closeContainer(container);
+  const stopChecks = startInterval(CHECK_MS, () => {
+    const now = clock.monotonic();
+    for (const container of listIdle()) if (now - container.lastUsedAt >= idleMs) closeContainer(container);
+    for (const container of closing) {
+      if (container.isStuck || now - (container.closedAt ?? now) < CODE_REMOVAL_MS_MAX) continue;
+      container.isStuck = true;
+      log.error('code interpreter container not removed', { container: container.id });
+    }
   });
 
   /**
-   * Reserves a place for a container: closes the unused one of this tenant that was used longest ago, or one of another tenant
-   * whose protection has ended.
+   * Finds a container whose place a new one of this tenant can have: one that is being removed, or else the unused one of
+   * this tenant that was used longest ago, or one of another tenant whose protection has ended, which is closed for it.
+   * @returns undefined if a place is free.
+   * @throws ServiceError `overloaded` if all are in use.
    */
-  const reservePlace = (tenant: string): void => {
-    const own = [...containersById.values()].filter((container) => container.tenant === tenant);
+  const findRemoval = (tenant: string): Promise<void> | undefined => {
+    const all = [...containersById.values(), ...closing];
+    const own = all.filter((container) => container.tenant === tenant);
     const hasShare = own.length < containersPerTenant;
-    if (hasShare && containersById.size < containersMax) return;
+    if (hasShare && all.length < containersMax) return undefined;
+    const ending = (hasShare ? all : own).filter((container) => closing.has(container) && !container.isStuck);
+    if (ending.length > 0) return Promise.race(ending.map(({ process }) => process.removal));
     const idle = listIdle();
-    const ownIdle = idle.find((container) => container.tenant === tenant);
-    if (ownIdle) return closeContainer(ownIdle);
-    if (!hasShare)
-      throw createFullError(`All ${containersPerTenant} code interpreter containers of this workspace are in use.`);
     const [oldest] = idle;
     const remainingMs = oldest ? oldest.lastUsedAt + protectedMs - clock.monotonic() : undefined;
-    if (oldest && remainingMs !== undefined && remainingMs <= 0) return closeContainer(oldest);
+    const isReplaceable = hasShare && remainingMs !== undefined && remainingMs <= 0;
+    const replaced = idle.find((container) => container.tenant === tenant) ?? (isReplaceable ? oldest : undefined);
+    if (replaced) {
+      closeContainer(replaced);
+      return replaced.process.removal;
+    }
+    if (!hasShare)
+      throw createFullError(`All ${containersPerTenant} code interpreter containers of this workspace are in use.`);
     throw createFullError(
       `All ${containersMax} code interpreter containers are in use, or were just used.`,
       remainingMs === undefined ? RETRY_AFTER_SECONDS : Math.ceil(remainingMs / 1000),
     );
   };
 
-  const startContainer = async (tenant: string, signal: AbortSignal): Promise<PooledContainer> => {
-    reservePlace(tenant);
-    const process = warmPool.take();
-    const id = systemIdGenerator.createSortableId('cntr_');
-    const startedAt = clock.monotonic();
-    // Counts against `containersMax` while it starts.
+  const addContainer = (tenant: string): PooledContainer => {
     const container: PooledContainer = {
-      id,
+      id: systemIdGenerator.createSortableId('cntr_'),
       tenant,
-      process,
+      process: warmPool.take(),
       users: 1,
-      lastUsedAt: startedAt,
+      lastUsedAt: clock.monotonic(),
       lastRun: Promise.resolve(),
-      isClosed: false,
     };
-    containersById.set(id, container);
-    void process.termination.then(() => closeContainer(container));
+    // Counts against the limits while it starts.
+    containersById.set(container.id, container);
+    void container.process.termination.then(() => closeContainer(container));
+    return container;
+  };
+
+  /** Adds a container as soon as a place is free. @throws like `findRemoval`, also if the wait is too long. */
+  const addWhenFree = async (tenant: string, signal: AbortSignal): Promise<PooledContainer> => {
+    const wait = createTimedAbort(signal, CODE_REMOVAL_MS_MAX, () =>
+      createFullError('A code interpreter container was closed, but is not removed yet.'),
+    );
+    try {
+      for (let removal = findRemoval(tenant); removal; removal = findRemoval(tenant))
+        await raceWithAbort(removal, wait.signal);
+      if (isClosed) throw createClosingError();
+      return addContainer(tenant);
+    } finally {
+      wait.unlink();
+    }
+  };
+
+  const startContainer = async (tenant: string, signal: AbortSignal): Promise<PooledContainer> => {
+    const container = await addWhenFree(tenant, signal);
     const onAbort = (): void => closeContainer(container);
     signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
     try {
-      await process.ready;
+      await container.process.ready;
       return container;
     } catch (cause) {
       closeContainer(container);
@@ -159,8 +200,8 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
     signal: AbortSignal,
   ): Promise<CodeOutput> => {
     signal.throwIfAborted();
-    const files = container.isClosed ? [] : ((await inputs?.(signal)) ?? []);
-    if (container.isClosed) return LOST_OUTPUT;
+    const files = container.closedAt !== undefined ? [] : ((await inputs?.(signal)) ?? []);
+    if (container.closedAt !== undefined) return LOST_OUTPUT;
     container.lastUsedAt = clock.monotonic();
     const output = await container.process.run({ code, files }, signal);
     container.lastUsedAt = clock.monotonic();
@@ -202,7 +243,7 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
   return {
     async open({ tenant, containerId, inputs }, signal) {
       signal.throwIfAborted();
-      if (isClosed) throw new ServiceError('overloaded', 'The service is closing.');
+      if (isClosed) throw createClosingError();
       const existing = containerId === undefined ? undefined : containersById.get(containerId);
       // Containers of other tenants are treated as missing.
       const isOwn = existing !== undefined && existing.tenant === tenant;
@@ -213,7 +254,7 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
     countWarm: () => warmPool.countReady(),
     async close() {
       isClosed = true;
-      stopIdleChecks();
+      stopChecks();
       const processes = [...containersById.values()].map(({ process }) => process);
       for (const container of containersById.values()) closeContainer(container);
       await Promise.all([warmPool.close(), ...processes.map(({ termination }) => termination)]);

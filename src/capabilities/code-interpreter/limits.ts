@@ -13,6 +13,21 @@ export const CODE_CONTAINER_PROTECTED_MS = 60_000;
 export const CODE_START_MS_MAX = 60_000;
 
 /**
+ * Ms that a closed container may take to be removed. Beyond: logged; its place stays taken until it is removed, and requests
+ * that need the place get 503. Chosen: several times what podman and docker take on a busy machine.
+ */
+export const CODE_REMOVAL_MS_MAX = 20_000;
+
+/** Ms between attempts to remove a container after 30 of them have failed, until one succeeds. Chosen. */
+export const CODE_REMOVAL_RETRY_MS = 30_000;
+
+/**
+ * Ms for a container engine to create a container that is no longer wanted. Beyond: its command is killed. Chosen: usually
+ * less than a second.
+ */
+export const CODE_CREATION_MS_MAX = 2_000;
+
+/**
  * Pauses in ms after a sandbox check that timed out; the last value repeats. The interpreter stays off meanwhile. The
  * first use after a pause starts the next check.
  */

@@ -14,6 +14,8 @@ export interface ProgramProcess {
   readonly ready: Promise<void>;
   /** Resolves when the process has ended. */
   readonly termination: Promise<unknown>;
+  /** Resolves when nothing of the process is left: its container is removed, too. Never rejects. */
+  readonly removal: Promise<void>;
   /**
    * Runs one program at a time. Resolves also for a failed program; if it exceeded a limit, the process is killed.
    * @throws the signal's reason, after killing the process.
@@ -109,7 +111,7 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
       child.send({ type: 'run', nonce, ...program });
     });
 
-  return { ready, termination: child.termination, run, kill: () => child.kill('done') };
+  return { ready, termination: child.termination, removal: child.removal, run, kill: () => child.kill('done') };
 }
 
 /** Collects the output of a program. Enforces the limits again, because a program may have compromised the process. */

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { InterpreterCommand, InterpreterReport } from './child/messages.ts';
 import { parseReport } from './parse-report.ts';
+import { CODE_CREATION_MS_MAX } from './limits.ts';
+import { startContainerGuard } from './sandboxes/container-guard.ts';
 import type { SandboxLaunch } from './sandboxes/sandbox.ts';
 
 /** A process in a sandbox, and the messages between the service and it. */
@@ -10,6 +12,8 @@ export interface SandboxedProcess {
   setListener(listener: (report: InterpreterReport) => void): void;
   /** Resolves when the process has ended. Never rejects. */
   readonly termination: Promise<ProcessTermination>;
+  /** Resolves when nothing of the process is left: its container is removed, too. Never rejects. */
+  readonly removal: Promise<void>;
   /** Kills the process and all that it started. */
   kill(why: KillReason): void;
 }
@@ -31,23 +35,19 @@ export interface ProcessTermination {
 const STDERR_CHARS_MAX = 4_000;
 
 /**
- * Shell script that runs its arguments when its standard input ends, and again 5 s later: an engine that is killed while it
- * creates a container may create it after the first time. It ignores the signals that end services.
+ * Starts the command of a sandbox. `kill` ends the process and all that it started; `removal` resolves when nothing of them
+ * is left, and never rejects.
  */
-const RUN_AT_END = `trap '' HUP INT TERM; read -r _; "$0" "$@"; sleep 5; exec "$0" "$@"`;
-
-/** Starts the command of a sandbox. `kill` ends the process and all that it started. */
-export function spawnInSandbox({ command, args, env, removeCommand, release }: SandboxLaunch) {
+export function spawnInSandbox({ command, args, env, container, release }: SandboxLaunch) {
   // In a process group of its own, so that it is killed as one and gets no signals of the service's terminal.
   const child = spawn(command, args, { env, cwd: '/', detached: true });
   // The process may end during a write; its termination reports the reason.
   child.stdin.on('error', () => undefined);
   if (release) child.once('error', release).once('close', release);
-  // A container engine runs the process outside this process group.
-  const remove = removeCommand && removeOnceOrAtEnd(removeCommand, env);
-  if (remove) child.once('error', remove).once('close', remove);
-  const kill = (): void => {
-    remove?.();
+  const ended = new Promise<void>(
+    (resolve) => void child.once('error', () => resolve()).once('close', () => resolve()),
+  );
+  const killGroup = (): void => {
     if (child.pid === undefined) return;
     try {
       process.kill(-child.pid, 'SIGKILL');
@@ -55,31 +55,29 @@ export function spawnInSandbox({ command, args, env, removeCommand, release }: S
       child.kill('SIGKILL');
     }
   };
-  return { child, kill };
-}
+  if (!container) return { child, kill: killGroup, removal: ended };
 
-/**
- * Returns a function that removes a container. It is also removed as soon as this process has ended, however that
- * happened: a shell waits for the end of a pipe.
- */
-function removeOnceOrAtEnd(
-  { command, args }: NonNullable<SandboxLaunch['removeCommand']>,
-  env: SandboxLaunch['env'],
-): () => void {
-  const shell = spawn('/bin/sh', ['-c', RUN_AT_END, command, ...args], {
-    env,
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
+  // A container engine runs the process outside this process group.
+  const guard = startContainerGuard(container, { env, commandPid: child.pid });
+  void ended.then(guard.remove);
+  let hasOutput = false;
+  child.stdout.once('data', () => {
+    hasOutput = true;
+    guard.confirmCreation();
   });
-  shell.on('error', () => undefined).unref();
-  shell.stdin.on('error', () => undefined);
-  return () => void shell.stdin.end();
+  const kill = (): void => {
+    guard.remove();
+    // A command that is killed while it creates a container may leave it behind later. Its removal ends the command, too.
+    if (hasOutput) return killGroup();
+    const timer = setTimeout(killGroup, CODE_CREATION_MS_MAX).unref();
+    void ended.then(() => clearTimeout(timer));
+  };
+  return { child, kill, removal: Promise.all([ended, guard.removal]).then(() => undefined) };
 }
 
 /** @param lineBytesMax Maximum length of one line. A longer one kills the process. */
 export function startSandboxedProcess(launch: SandboxLaunch, lineBytesMax: number): SandboxedProcess {
-  const { child, kill: killAll } = spawnInSandbox(launch);
+  const { child, kill: killAll, removal } = spawnInSandbox(launch);
   let killReason: KillReason | undefined;
   let stderr = '';
   let listener: (report: InterpreterReport) => void = () => undefined;
@@ -126,6 +124,7 @@ export function startSandboxedProcess(launch: SandboxLaunch, lineBytesMax: numbe
       listener = next;
     },
     termination,
+    removal,
     kill,
   };
 }

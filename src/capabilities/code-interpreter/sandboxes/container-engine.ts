@@ -56,8 +56,7 @@ export const createContainerSandbox = (
       ].flat(),
       paths: places,
       env,
-      // Killing the command only disconnects from the container, or leaves one that has not started.
-      removeCommand: { command, args: ['rm', '--force', '--volumes', containerName] },
+      container: { engine: command, name: containerName },
     };
   },
 });

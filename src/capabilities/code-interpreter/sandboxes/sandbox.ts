@@ -27,8 +27,8 @@ export interface SandboxLaunch {
   readonly paths: SandboxPaths;
   /** Environment of the command; processes in the sandbox do not get it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Command that ends the processes and removes their container if killing `command` does not. */
-  readonly removeCommand?: { readonly command: string; readonly args: readonly string[] };
+  /** The container that `command` creates, which killing `command` does not remove: command and name of its engine. */
+  readonly container?: { readonly engine: string; readonly name: string };
   /** Called when `command` has ended; may be called twice. */
   readonly release?: () => void;
 }
