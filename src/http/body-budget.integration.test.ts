@@ -97,6 +97,20 @@ test('reads a large body when those before it were parsed, and others of other w
   await second.readUntil(`{"chars":${LARGE_BODY_BYTES + 1}}`);
 });
 
+test('leaves memory for a body of a workspace without any, although others want all', async () => {
+  await using server = await startServer({ limits: { workspaceBodiesBytesMax: 2 * MIB, bodiesBytesMax: 4 * MIB } });
+  using first = sendHead(server, MIB);
+  using second = sendHead(server, MIB);
+  using other = sendHead(server, MIB, { key: 'sk-sub' });
+  for (const connection of [first, second, other]) await untilReady(connection);
+  using waiting = sendHead(server, MIB, { key: 'sk-sub' });
+  await untilInFlight(server, 4);
+  await assertBodyIsRead(server, { key: 'sk-capitals' });
+  assert.equal(await readNow(waiting), '');
+  first.socket.write(createBody(MIB));
+  await untilReady(waiting);
+});
+
 test('reads a small body at once, and one of unknown length until it is large', async () => {
   await using server = await startServer();
   using first = sendHead(server, MIB);

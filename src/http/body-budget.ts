@@ -5,10 +5,12 @@ import { createTimedAbort } from '../lib/linked-abort.ts';
 import { createSharedSemaphore } from '../lib/shared-semaphore.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { BODIES_RESERVE_SHARE } from './limits.ts';
 
 /**
  * The memory that large request bodies and websocket messages may take until they are parsed, of all workspaces and of
- * each. A body gets all of its memory before it is read, so that each body that has started to arrive can be completed.
+ * each. A body gets all of its memory before it is read, so that each body that has started to arrive can be completed. A
+ * part of the memory is left to workspaces that have one body at most, so that a few others cannot take all.
  */
 export interface BodyBudget {
   open(call: Call): BodyReservation;
@@ -37,6 +39,10 @@ export function createBodyBudget(limits: HttpLimits): BodyBudget {
   const semaphore = createSharedSemaphore({
     permits: limits.bodiesBytesMax,
     permitsPerHolder,
+    reserve: {
+      permits: Math.floor(limits.bodiesBytesMax * BODIES_RESERVE_SHARE),
+      permitsPerHolder: Math.min(limits.bodyBytesMax, permitsPerHolder),
+    },
     queueLengthMax: limits.bodiesWaitingMax,
     createQueueFullError: (isShare) => (isShare ? createShareError() : createBusyError(FULL_MESSAGE)),
   });

@@ -18,6 +18,15 @@ export const CONNECTION_IDLE_MS_MAX = 75_000;
 /** Ms without progress while a client does not read its response. Beyond: the connection is closed. */
 export const READER_STALL_MS_MAX = 60_000;
 
+/**
+ * Bytes per second that the reader of a stream must take while the service waits for it. Beyond: the stream is cut when it has
+ * waited for READER_STALL_MS_MAX longer than that. A fifth of what a fast model sends.
+ */
+export const STREAM_READ_BYTES_PER_SECOND_MIN = 4 * 1024;
+
+/** Characters of a stream that are written at once. Beyond: written when its reader has taken these. */
+export const STREAM_SLICE_CHARS = 64 * 1024;
+
 /** Characters of one path parameter. Beyond: 404. */
 export const PATH_PARAMETER_CHARS_MAX = 512;
 
@@ -58,14 +67,24 @@ export const LARGE_BODY_BYTES = 64 * 1024;
  */
 export const BODIES_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The same for one workspace. Beyond: its requests wait; 429 while half of the queue is theirs. */
+/** The same for one workspace in one region. Beyond: its requests wait; 429 while half of the queue is theirs. */
 export const WORKSPACE_BODIES_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Bytes of a websocket message. Beyond: the connection is closed with 1009. One above LARGE_BODY_BYTES takes this much of
- * BODIES_BYTES_MAX while it arrives, which may take REQUEST_RECEIVE_MS_MAX. Beyond: the connection is closed.
+ * Share of BODIES_BYTES_MAX that is left to workspaces with at most JSON_BODY_BYTES_MAX in it, which are served first.
+ * Chosen: four bodies of the maximum size. Beyond: requests of workspaces with more wait.
  */
-export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+export const BODIES_RESERVE_SHARE = 0.25;
+
+/**
+ * Bytes of a websocket message: the longest that any endpoint accepts. Beyond: the session ends with an error. A message above
+ * LARGE_BODY_BYTES takes this much of BODIES_BYTES_MAX while it arrives, which may take REQUEST_RECEIVE_MS_MAX. Beyond: the
+ * connection is closed.
+ */
+export const SOCKET_MESSAGE_BYTES_MAX = 1024 * 1024;
+
+/** Bytes that a frame of a websocket may announce, and fragments have together. Beyond: the connection is closed with 1009. */
+export const SOCKET_FRAME_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Bytes that wait for a client that does not read. Beyond: the connection is cut. */
 export const SOCKET_SEND_BYTES_MAX = 1024 * 1024;

@@ -22,7 +22,11 @@ const CONTROL_FRAME_BYTES = 6;
 /** Bytes of an incomplete message without memory: what a small one may have, and what is read at once behind it. */
 const PARTIAL_BYTES_MAX = 2 * LARGE_BODY_BYTES;
 
+/** Bytes of an incomplete message that is too long: the longest one, and what is read at once behind it. */
+const LONG_BYTES_MIN = SOCKET_MESSAGE_BYTES_MAX + 2 * LARGE_BODY_BYTES;
+
 const BUSY_MESSAGE = `Too many large messages arrive at once. Send at most ${LARGE_BODY_BYTES / 1024} KiB each, or try again later.`;
+const LONG_MESSAGE = `A message may have at most ${SOCKET_MESSAGE_BYTES_MAX} bytes.`;
 const SLOW_MESSAGE = 'A message took too long to arrive.';
 
 /**
@@ -38,6 +42,7 @@ export function reserveMessages(
   /** Bytes that were received since the last message was complete. */
   let partialBytes = 0;
   let endReservation: (() => void) | undefined;
+  let isTooLong = false;
 
   const reserve = (): void => {
     const ended = new AbortController();
@@ -74,6 +79,10 @@ export function reserveMessages(
   connection.on('data', (bytes: Buffer) => {
     partialBytes += bytes.length;
     if (partialBytes >= PARTIAL_BYTES_MAX && !endReservation) reserve();
+    if (partialBytes < LONG_BYTES_MIN || isTooLong) return;
+    isTooLong = true;
+    setPaused(true);
+    fail(new ServiceError('too-large', LONG_MESSAGE));
   });
   socket.on('ping', onControlFrame).on('pong', onControlFrame);
   socket.on('message', () => {

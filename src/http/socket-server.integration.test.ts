@@ -337,6 +337,19 @@ test('ends a session with the reason if its large message finds no memory, or ta
   assert.deepEqual(slow.messages, ['A message took too long to arrive.']);
 });
 
+test('ends a session whose message is longer than any endpoint accepts, before the rest of it is read', async () => {
+  const { echo } = createEcho();
+  await using server = await startTestHttp({ sockets: [echo] });
+  const [longest, tooLong] = [connect(server), connect(server)];
+  await Promise.all([longest.opened, tooLong.opened]);
+  longest.socket.send(Buffer.alloc(SOCKET_MESSAGE_BYTES_MAX));
+  await until(() => longest.messages.length > 0);
+  assert.deepEqual(longest.messages, [`${SOCKET_MESSAGE_BYTES_MAX} bytes`]);
+  tooLong.socket.send(Buffer.alloc(2 * SOCKET_MESSAGE_BYTES_MAX), { fin: false });
+  await tooLong.closed;
+  assert.deepEqual(tooLong.messages, ['A message may have at most 1048576 bytes.']);
+});
+
 test('does not limit the time in which the session itself reads no further', async () => {
   const { echo, peers } = createEcho();
   const checks: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { ServiceError } from '../core/error.ts';
-import { SOCKET_MESSAGE_BYTES_MAX } from './limits.ts';
+import { SOCKET_FRAME_BYTES_MAX } from './limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartInterval } from '../lib/start-interval.ts';
@@ -47,7 +47,7 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
     clientTracking: false,
     // Compression does not make audio smaller, and it costs memory per connection.
     perMessageDeflate: false,
-    maxPayload: SOCKET_MESSAGE_BYTES_MAX,
+    maxPayload: SOCKET_FRAME_BYTES_MAX,
     // One event in a turn of the event loop: a burst of thousands of frames does not delay other connections.
     allowSynchronousEvents: false,
   });

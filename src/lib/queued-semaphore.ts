@@ -18,6 +18,12 @@ export interface WaitQueue<Waiter> {
   remove(waiter: Waiter): void;
 }
 
+/** A queue in which a new waiter may precede others. */
+export interface PriorityWaitQueue<Request extends PermitRequest> extends WaitQueue<PermitWaiter<Request>> {
+  /** Whether a new request would be the first one. Default: if nothing waits. */
+  wouldBeFirst?(request: Request): boolean;
+}
+
 export interface QueuedSemaphore<Request extends PermitRequest> {
   /**
    * Waits for the permits of a request.
@@ -32,9 +38,11 @@ export interface QueuedSemaphore<Request extends PermitRequest> {
 }
 
 export interface QueuedSemaphoreOptions<Request extends PermitRequest> {
-  readonly queue: WaitQueue<PermitWaiter<Request>>;
+  readonly queue: PriorityWaitQueue<Request>;
   /** Whether a request may acquire its permits now. `taken` is the number of permits held by others. */
   readonly canAcquire: (request: Request, taken: number) => boolean;
+  /** Called with the number of permits that a request has got, and with its negative when it has released them. */
+  readonly onTakenChange?: (request: Request, change: number) => void;
   /** Default: the signal's reason. */
   readonly toAbortError?: (signal: AbortSignal) => unknown;
 }
@@ -43,17 +51,22 @@ export interface QueuedSemaphoreOptions<Request extends PermitRequest> {
 export function createQueuedSemaphore<Request extends PermitRequest>({
   queue,
   canAcquire,
+  onTakenChange,
   toAbortError = ({ reason }) => reason,
 }: QueuedSemaphoreOptions<Request>): QueuedSemaphore<Request> {
   let taken = 0;
 
-  const takePermits = ({ count }: Request): (() => void) => {
+  const takePermits = (request: Request): (() => void) => {
     let isReleased = false;
-    taken += count;
+    const changeTaken = (change: number): void => {
+      taken += change;
+      onTakenChange?.(request, change);
+    };
+    changeTaken(request.count);
     return () => {
       if (isReleased) return;
       isReleased = true;
-      taken -= count;
+      changeTaken(-request.count);
       admit();
     };
   };
@@ -66,8 +79,9 @@ export function createQueuedSemaphore<Request extends PermitRequest>({
     }
   };
 
+  const wouldBeFirst = (request: Request): boolean => queue.wouldBeFirst?.(request) ?? !queue.peek();
   const tryAcquire = (request: Request): (() => void) | undefined =>
-    !queue.peek() && canAcquire(request, taken) ? takePermits(request) : undefined;
+    wouldBeFirst(request) && canAcquire(request, taken) ? takePermits(request) : undefined;
 
   return {
     tryAcquire,

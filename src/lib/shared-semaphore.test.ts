@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../test/property-runs.ts';
-import { createSharedSemaphore } from './shared-semaphore.ts';
+import { createSharedSemaphore, type SharedSemaphoreOptions } from './shared-semaphore.ts';
 
 /** Lets all settled promises run. */
 const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const createTestSemaphore = (options: { permits: number; permitsPerHolder: number; queueLengthMax?: number }) =>
+const createTestSemaphore = (
+  options: Partial<SharedSemaphoreOptions> & { permits: number; permitsPerHolder: number },
+) =>
   createSharedSemaphore({
     queueLengthMax: 100,
     createQueueFullError: (isShare) => new Error(isShare ? 'share full' : 'full'),
@@ -78,6 +80,42 @@ describe('createSharedSemaphore', () => {
     (await others[0])?.();
     await yieldToEventLoop();
     assert.deepEqual(granted, ['a1', 'b1', 'c1', 'a2', 'a3']);
+  });
+
+  it('keeps a reserve for holders that have few permits, although the queue is full of tasks of others', async () => {
+    const reserve = { permits: 4, permitsPerHolder: 2 };
+    const semaphore = createTestSemaphore({ permits: 12, permitsPerHolder: 8, queueLengthMax: 8, reserve });
+    const held = await Promise.all([semaphore.acquire('a', undefined, 4), semaphore.acquire('a', undefined, 4)]);
+    let grantedCount = 0;
+    const waiting = Array.from({ length: 8 }, async (_, i) => {
+      await semaphore.acquire(i % 2 === 0 ? 'a' : 'b', undefined, 3);
+      grantedCount += 1;
+    });
+    for (const newcomer of ['c', 'd']) await semaphore.acquire(newcomer, undefined, 2);
+    assert.equal(grantedCount, 0);
+    for (const release of held) release();
+    await yieldToEventLoop();
+    assert.equal(grantedCount, 1, 'beside the reserve, 8 permits may be taken');
+    void waiting;
+  });
+
+  it('serves a task that may use the reserve before those that may not', async () => {
+    const reserve = { permits: 4, permitsPerHolder: 2 };
+    const semaphore = createTestSemaphore({ permits: 12, permitsPerHolder: 12, reserve });
+    const large = await semaphore.acquire('a', undefined, 8);
+    const small = await semaphore.acquire('b', undefined, 2);
+    await semaphore.acquire('c', undefined, 2);
+    const granted: string[] = [];
+    const acquire = (holder: string, count: number): unknown =>
+      semaphore.acquire(holder, undefined, count).then(() => granted.push(holder));
+    acquire('d', 3);
+    acquire('e', 1);
+    small();
+    await yieldToEventLoop();
+    assert.deepEqual(granted, ['e']);
+    large();
+    await yieldToEventLoop();
+    assert.deepEqual(granted, ['e', 'd']);
   });
 
   it('serves a newcomer at once if permits are free, although the queue is full', async () => {

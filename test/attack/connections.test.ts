@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setInterval } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { QUEUE_LENGTH_MAX } from '../../src/core/limits.ts';
+import { SOCKET_MESSAGE_BYTES_MAX } from '../../src/http/limits.ts';
 import { type Attack, ATTACKER_ADDRESS, type AttackTarget, describeAttacks } from './harness.ts';
 
 // An attacker connects from one address.
@@ -301,10 +302,10 @@ const PING_FRAME = 0x89;
 
 const WEBSOCKETS: readonly Attack[] = [
   {
-    name: 'a message of 4 MiB on each of 500 websockets, of which the last byte is never sent',
+    name: 'a message of 1 MiB on each of 500 websockets, of which the last byte is never sent',
     async run(target) {
       const sockets = await openWebSockets(target, 500);
-      const bytes = 4 * 1024 * 1024;
+      const bytes = SOCKET_MESSAGE_BYTES_MAX;
       const frame = Buffer.alloc(14 + bytes);
       // A masked frame with a length of 64 bits, whose mask is 0.
       frame.set([0x82, 255]);
