@@ -3,7 +3,7 @@ import { createCancelledError } from '../core/generation-errors.ts';
 import { createLinkedAbort, type LinkedAbort } from '../lib/linked-abort.ts';
 import { onIterationEnd } from '../lib/on-iteration-end.ts';
 import type { EngineRequest, EngineRun } from './engine.ts';
-import { mergeGenerators } from './merge-generators.ts';
+import { mergeIterables } from './merge-iterables.ts';
 
 export interface ChoiceCall {
   /** Aborts when the whole answer has ended in any way. */
@@ -62,7 +62,7 @@ async function* mergeChoices(
   runs: readonly Promise<Pick<EngineRun, 'batches'>>[],
 ): AsyncGenerator<readonly EngineEvent[], void> {
   const usages = new Map<number, Usage>();
-  yield* mergeGenerators(
+  yield* mergeIterables(
     runs.map((run, choice) => readChoice(run, { choice, onUsage: (usage) => usages.set(choice, usage) })),
   );
   const first = usages.get(0);

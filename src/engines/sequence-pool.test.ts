@@ -24,6 +24,8 @@ interface TestRun {
   readonly choices?: number;
   readonly canInterrupt?: boolean;
   readonly hasStarted?: boolean;
+  readonly onInterrupt?: () => void;
+  readonly isUnread?: () => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -46,9 +48,11 @@ function createTestPool({ total = 2, ...options }: Partial<SequencePoolOptions> 
     canInterrupt = true,
     hasStarted = false,
     signal = leaving.signal,
+    ...reader
   }: TestRun): Promise<RunSequences> => {
     const owner = { workspace, key, ...(priority ? { priority } : {}) };
-    const acquired = pool.acquire({ owner, choices, canInterrupt: () => canInterrupt, hasStarted }, signal);
+    const run = { owner, choices, canInterrupt: () => canInterrupt, hasStarted, ...reader };
+    const acquired = pool.acquire(run, signal);
     acquired.catch(() => undefined);
     return acquired;
   };
@@ -87,6 +91,24 @@ describe('createSequencePool', () => {
     clock.advance(1);
     pool.recheck();
     assert.deepEqual(getStates(one, two), [false, true], 'it waited as long as a rotation');
+  });
+
+  it('takes the sequence of a run whose reader is behind, and gives it one again when it asks', async () => {
+    const { clock, acquire } = createTestPool({ total: 1 });
+    let isUnread = true;
+    let interruptions = 0;
+    const slow = await acquire({ onInterrupt: () => (interruptions += 1), isUnread: () => isUnread });
+    clock.advance(ROTATION_MS);
+    const newcomer = await acquire({ workspace: 'b' });
+    assert.equal(interruptions, 1);
+    newcomer.release();
+    clock.advance(10 * ROTATION_MS);
+    const later = await acquire({ workspace: 'c' });
+    assert.equal(interruptions, 1, 'it held no sequence');
+    later.release();
+    isUnread = false;
+    await slow.waitWhileInterrupted(NEVER);
+    assert.equal(slow.waitWhileInterrupted(NEVER), undefined);
   });
 
   it('never takes the sequence of a run that cannot continue later', async () => {

@@ -35,6 +35,10 @@ export interface PoolRun {
   readonly choices: number;
   /** Whether the run can stop now and continue later. Default: always. */
   readonly canInterrupt?: () => boolean;
+  /** Called when the run has lost its last sequence. */
+  readonly onInterrupt?: () => void;
+  /** Whether a run without a sequence needs none now, because its reader is behind. Default: never. */
+  readonly isUnread?: () => boolean;
   /** The run belongs to a request that has started: it waits as long as it takes, beside the queue. */
   readonly hasStarted?: boolean;
 }
@@ -108,6 +112,7 @@ export function createSequencePool(options: SequencePoolOptions): SequencePool {
       if (!yielding) return false;
       yielding.run.busy.splice(yielding.run.busy.indexOf(yielding), 1);
       yielding.run.waitingSince = now;
+      if (yielding.run.busy.length === 0) yielding.run.onInterrupt?.();
     }
     if (!started.has(run)) queue.take(run);
     started.add(run);
@@ -131,6 +136,8 @@ export function createSequencePool(options: SequencePoolOptions): SequencePool {
       return new Promise((resolve) => {
         run.onAcquired = resolve;
         signal.addEventListener('abort', () => resolve(), { once: true });
+        // A run whose reader was behind has not waited before.
+        admit();
       });
     },
     release() {
@@ -191,6 +198,6 @@ function wouldBlockOthers(run: PooledRun, busy: readonly RunSequence[], total: n
   return fixed.length >= total - 1;
 }
 
-const isLacking = ({ busy, choices }: PooledRun): boolean => busy.length < choices;
+const isLacking = ({ busy, choices, isUnread }: PooledRun): boolean => busy.length < choices && isUnread?.() !== true;
 
 const getRank = ({ owner }: { readonly owner: EngineOwner }): number => getPriorityRank(owner);

@@ -29,7 +29,9 @@ function createTestEngine(sequences: number) {
 describe('shareSequences', () => {
   it('leaves a sequence to other workspaces, and starts what waits when an answer has ended, failed or been left', async () => {
     const { setup, engine } = createTestEngine(3);
-    const first = await engine.start(createRequest('a'), NEVER);
+    setup.outcome = { type: 'hang', at: 'mid-answer' };
+    const caller = new AbortController();
+    await engine.start(createRequest('a'), caller.signal);
     const second = await engine.start(createRequest('a'), NEVER);
     const waiting = engine.start(createRequest('a'), NEVER);
     await yieldToEventLoop();
@@ -37,17 +39,26 @@ describe('shareSequences', () => {
     const other = await engine.start(createRequest('b'), NEVER);
     assert.equal(setup.started.length, 3);
 
-    for await (const _ of first.batches);
+    caller.abort(new Error('gone'));
+    const third = await waiting;
     setup.outcome = { type: 'fail', at: 'mid-answer', kind: 'upstream-failed' };
-    await waiting;
     const failing = engine.start(createRequest('a'), NEVER);
     await second.batches[Symbol.asyncIterator]().return?.();
     await assert.rejects(Array.fromAsync((await failing).batches), { kind: 'upstream-failed' });
     setup.outcome = { type: 'fail', at: 'start', kind: 'upstream-failed' };
     await assert.rejects(engine.start(createRequest('a'), NEVER), { kind: 'upstream-failed' });
     setup.outcome = { type: 'answer' };
+    for await (const _ of (await engine.start(createRequest('a'), NEVER)).batches);
     await engine.start(createRequest('a'), NEVER);
-    await other.batches[Symbol.asyncIterator]().return?.();
+    for (const { batches } of [third, other]) await batches[Symbol.asyncIterator]().return?.();
+  });
+
+  it('starts what waits when the server has ended an answer that nobody reads', async () => {
+    const { setup, engine } = createTestEngine(1);
+    const unread = await engine.start(createRequest('a'), NEVER);
+    await engine.start(createRequest('b'), NEVER);
+    assert.equal(setup.started.length, 2);
+    assert.equal((await Array.fromAsync(unread.batches)).flat().at(-1)?.type, 'end');
   });
 
   it('sends each choice of a request as its own call', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { startChoiceCalls, type ChoiceCall } from './choice-calls.ts';
 import type { EngineRequest, EngineRun, TextEngine } from './engine.ts';
 import { onIterationEnd } from '../lib/on-iteration-end.ts';
+import { readAhead } from './read-ahead.ts';
 import { createSequencePool, type SequencePool } from './sequence-pool.ts';
 
 /** How workspaces share servers that cannot continue an interrupted answer. */
@@ -67,7 +68,8 @@ async function runWithSequence(
   signal.addEventListener('abort', release, { once: true });
   if (signal.aborted) release();
   try {
-    return await start(request, { signal, onClose: release });
+    const run = await start(request, { signal, onClose: release });
+    return { ...run, batches: readAhead(run.batches) };
   } catch (error) {
     release();
     throw error;

@@ -6,6 +6,7 @@ import type { GenerationEvent } from '../core/event.ts';
 import { KEEP_ALIVE_MS } from '../core/limits.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import type { Generate } from '../generation/generation.ts';
+import { STREAM_READ_BYTES_PER_SECOND_MIN, STREAM_SLICE_CHARS } from './limits.ts';
 import { pumpStream } from './pump-stream.ts';
 import {
   END_EVENTS,
@@ -410,33 +411,83 @@ test('does not cancel an endpoint whose onDisconnect is finish when the client d
   assert.equal(server.logLines.length, 1);
 });
 
-test('writes each batch at once', async () => {
-  const writes: string[] = [];
-  const response = {
+/** Creates a response that calls `onWrite` for each text, and is then full if that returns false. The last text needs no drain. */
+function createFakeSink(onWrite: (text: string, onDrain?: () => void) => boolean) {
+  let onDrain = (): void => undefined;
+  const sink = {
+    isDestroyedNow: false,
     writeHead: () => undefined,
-    write: (text: string) => writes.push(text) > 0,
-    end: (text: string) => writes.push(text),
-    destroy: () => undefined,
-    once: () => undefined,
+    write: (text: string) => onWrite(text, () => onDrain()),
+    end: (text?: string) => void (text === undefined || onWrite(text)),
+    destroy: () => (sink.isDestroyedNow = true),
+    once: (_event: 'drain', listener: () => void) => (onDrain = listener),
     isFull: () => false,
-    isDestroyed: () => false,
+    isDestroyed: () => sink.isDestroyedNow,
   };
-  const encoder = {
-    contentType: 'x',
-    open: () => 'o',
-    push: (events: readonly string[]) => events.join(''),
-    keepAlive: () => '',
-    fail: () => '',
-    close: () => '.',
-  };
-  await pumpStream(
-    response,
-    { batches: toAsyncIterable([['a', 'b'], [], ['c']]), encoder },
-    {
-      signal: new AbortController().signal,
-      keepAliveMs: 1000,
-      createHeaders: () => ({}),
-    },
-  );
-  assert.deepEqual(writes, ['oab', 'c', '.']);
+  return sink;
+}
+
+const TEXT_ENCODER = {
+  contentType: 'x',
+  open: () => 'o',
+  push: (events: readonly string[]) => events.join(''),
+  keepAlive: () => '',
+  fail: () => '',
+  close: () => '.',
+};
+
+const PUMP_OPTIONS = {
+  signal: new AbortController().signal,
+  keepAliveMs: 100_000,
+  readerStallMs: 1000,
+  createHeaders: () => ({}),
+};
+
+test('writes each batch at once, and a long one in slices that split no character', async () => {
+  const writes: string[] = [];
+  const sink = createFakeSink((text, onDrain) => {
+    writes.push(text);
+    if (onDrain && text.length > 1) setImmediate(onDrain);
+    return text.length <= 1;
+  });
+  const long = `${'x'.repeat(STREAM_SLICE_CHARS - 1)}🦄${'y'.repeat(STREAM_SLICE_CHARS - 2)}z`;
+  const batches = toAsyncIterable([['a', 'b'], [], ['c'], [long]]);
+  await pumpStream(sink, { batches, encoder: TEXT_ENCODER }, PUMP_OPTIONS);
+  assert.deepEqual(writes, [
+    'oab',
+    'c',
+    long.slice(0, STREAM_SLICE_CHARS - 1),
+    long.slice(STREAM_SLICE_CHARS - 1, -1),
+    'z',
+    '.',
+  ]);
 });
+
+for (const [name, factor, isCut] of [
+  ['waits for a client that takes its stream fast enough', 1, false],
+  ['cuts a client that takes its stream a little too slowly for long', 0.9, true],
+] as const)
+  test(name, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const bytes = 1024;
+    const waitMs = (bytes * 1000) / STREAM_READ_BYTES_PER_SECOND_MIN / factor;
+    let now = 0;
+    let count = 0;
+    const { promise: finished, resolve } = Promise.withResolvers<void>();
+    const sink = createFakeSink((_text, onDrain) => {
+      if (!onDrain) return true;
+      count += 1;
+      setImmediate(() => {
+        now += waitMs;
+        t.mock.timers.tick(waitMs);
+        if (sink.isDestroyedNow) resolve();
+        else onDrain();
+      });
+      return false;
+    });
+    const batches = toAsyncIterable(Array.from({ length: 200 }, () => ['x'.repeat(bytes)]));
+    const pumped = pumpStream(sink, { batches, encoder: TEXT_ENCODER }, { ...PUMP_OPTIONS, now: () => now });
+    await Promise.race([pumped, finished]);
+    assert.equal(sink.isDestroyedNow, isCut);
+    assert.ok(isCut ? count > 20 && count < 60 : count >= 200, `${count} batches`);
+  });

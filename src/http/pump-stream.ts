@@ -1,5 +1,6 @@
 import { ServiceError } from '../core/error.ts';
-import { ABORTED_USAGE_WAIT_MS_MAX } from './limits.ts';
+import { ABORTED_USAGE_WAIT_MS_MAX, STREAM_READ_BYTES_PER_SECOND_MIN, STREAM_SLICE_CHARS } from './limits.ts';
+import { truncateText } from '../lib/remove-invisible-characters.ts';
 import type { StreamEncoder } from '../protocols/stream-encoder.ts';
 
 /** The part of a response that `pumpStream` uses. */
@@ -18,6 +19,10 @@ export interface PumpOptions {
   /** Aborts when the client disconnects, at the deadline and at shutdown. Its reason is a ServiceError. */
   readonly signal: AbortSignal;
   readonly keepAliveMs: number;
+  /** Ms for which the stream waits for a reader that takes less than STREAM_READ_BYTES_PER_SECOND_MIN. Then it is cut. */
+  readonly readerStallMs: number;
+  /** Returns the time in monotonic ms. Default: the system's. */
+  readonly now?: () => number;
   /** Creates the response headers. Called once, when the first bytes are sent. */
   readonly createHeaders: () => Readonly<Record<string, string>>;
 }
@@ -36,7 +41,7 @@ export interface PumpOptions {
 export async function pumpStream<Event>(
   response: ResponseSink,
   { batches, encoder }: { readonly batches: AsyncIterable<readonly Event[]>; readonly encoder: StreamEncoder<Event> },
-  { signal, keepAliveMs, createHeaders }: PumpOptions,
+  { signal, keepAliveMs, readerStallMs, now = () => performance.now(), createHeaders }: PumpOptions,
 ): Promise<ServiceError | undefined> {
   const source = batches[Symbol.asyncIterator]();
   let isOpen = false;
@@ -47,6 +52,20 @@ export async function pumpStream<Event>(
     isOpen = true;
     response.writeHead(200, { ...createHeaders(), 'content-type': encoder.contentType, 'cache-control': 'no-cache' });
     return response.write(encoder.open() + text);
+  };
+
+  const reader = createReaderWatch({ stallMs: readerStallMs, now, onStall: () => response.destroy() });
+  /** Sends a text in slices, so that a slow reader makes progress within a long one, and then calls `onSent`. */
+  const sendSlices = (text: string, onSent: () => void): void => {
+    const slice = truncateText(text, STREAM_SLICE_CHARS);
+    const isLast = slice.length === text.length;
+    const onTaken = (): void => (isLast ? onSent() : sendSlices(text.slice(slice.length), onSent));
+    if (send(slice)) return onTaken();
+    const endWait = reader.startWait(slice.length);
+    response.once('drain', () => {
+      endWait();
+      if (!isAborted) onTaken();
+    });
   };
 
   let isAborted = false;
@@ -64,8 +83,8 @@ export async function pumpStream<Event>(
       if (result.done === true) return resolve();
       try {
         const text = encoder.push(result.value);
-        if (text === '' || send(text)) pull();
-        else response.once('drain', pull);
+        if (text === '') pull();
+        else sendSlices(text, pull);
       } catch (error) {
         reject(error);
       }
@@ -108,8 +127,37 @@ export async function pumpStream<Event>(
     return error;
   } finally {
     clearTimeout(timer);
+    reader.stop();
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+interface ReaderWatchOptions {
+  readonly stallMs: number;
+  readonly now: () => number;
+  readonly onStall: () => void;
+}
+
+/**
+ * Watches how fast a reader takes what waits for it. Each wait uses up time of the reader, who has `stallMs` at most; each byte
+ * taken gives some back. Calls `onStall` when no time is left.
+ */
+function createReaderWatch({ stallMs, now, onStall }: ReaderWatchOptions) {
+  let leftMs = stallMs;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    /** Starts to wait for the reader. The returned function must be called when it has taken `bytes`. */
+    startWait(bytes: number): () => void {
+      const startedAt = now();
+      timer = setTimeout(onStall, leftMs).unref();
+      return () => {
+        clearTimeout(timer);
+        const earnedMs = (bytes * 1000) / STREAM_READ_BYTES_PER_SECOND_MIN;
+        leftMs = Math.min(stallMs, leftMs - (now() - startedAt) + earnedMs);
+      };
+    },
+    stop: () => clearTimeout(timer),
+  };
 }
 
 /**

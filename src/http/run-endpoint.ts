@@ -77,6 +77,7 @@ export async function runEndpoint(
         const streamError = await pumpStream(createChunkedSink(call.response), reply, {
           signal: call.getResponseSignal(),
           keepAliveMs: limits.keepAliveMs,
+          readerStallMs: limits.readerStallMs,
           createHeaders: head,
         });
         call.error ??= streamError;

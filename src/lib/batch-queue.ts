@@ -5,7 +5,7 @@ import { assert } from './assert.ts';
  * instead of more iterations.
  */
 export interface BatchQueue<T> extends AsyncIterable<readonly T[]> {
-  /** @returns false when at least `waitingMax` items wait. The producer should then pause until `onDrain` is called. */
+  /** @returns false when the items that wait have a size of at least `waitingMax`. The producer should then pause until `onDrain` is called. */
   push(item: T): boolean;
   /** Ends the queue. The reader receives the waiting items, then `done`. */
   end(): void;
@@ -13,17 +13,25 @@ export interface BatchQueue<T> extends AsyncIterable<readonly T[]> {
   fail(error: unknown): void;
 }
 
-export interface BatchQueueOptions {
-  /** Number of waiting items from which `push` returns false. */
+export interface BatchQueueOptions<T> {
+  /** Size of all waiting items from which `push` returns false. */
   waitingMax: number;
+  /** Returns the size of an item. Default: 1. */
+  getSize?: (item: T) => number;
   /** Called once each time the reader empties a queue that was full. */
   onDrain?: () => void;
   /** Called when the reader stops before the end. */
   onReaderLeft?: () => void;
 }
 
-export function createBatchQueue<T>({ waitingMax, onDrain, onReaderLeft }: BatchQueueOptions): BatchQueue<T> {
+export function createBatchQueue<T>({
+  waitingMax,
+  getSize = () => 1,
+  onDrain,
+  onReaderLeft,
+}: BatchQueueOptions<T>): BatchQueue<T> {
   let waiting: T[] = [];
+  let waitingSize = 0;
   let finished = false;
   let failure: { error: unknown } | undefined;
   let isFull = false;
@@ -40,6 +48,7 @@ export function createBatchQueue<T>({ waitingMax, onDrain, onReaderLeft }: Batch
       if (waiting.length > 0) {
         const value = waiting;
         waiting = [];
+        waitingSize = 0;
         if (isFull) {
           isFull = false;
           onDrain?.();
@@ -58,8 +67,9 @@ export function createBatchQueue<T>({ waitingMax, onDrain, onReaderLeft }: Batch
     push(item) {
       if (finished || failure) return true; // the reader has left, or the producer has ended the queue
       waiting.push(item);
+      waitingSize += getSize(item);
       wakeReader();
-      if (waiting.length < waitingMax) return true;
+      if (waitingSize < waitingMax) return true;
       isFull = true;
       return false;
     },

@@ -4,7 +4,7 @@ import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import { TEST_METADATA, REQUEST } from './__fixtures__/parse-test-response.ts';
-import { createChoiceRun, type ChoiceRunDeps } from './choice-run.ts';
+import { createChoiceRun, type ChoiceRun, type ChoiceRunDeps } from './choice-run.ts';
 import type { CompletionEvent, TokensEvent, PhaseCall } from './completion-dialect.ts';
 import { createPromptTokenizer } from './prompt-tokenizer.ts';
 
@@ -25,6 +25,7 @@ async function runChoice(
   more: Partial<EngineRequest>,
   script: readonly (readonly (readonly CompletionEvent[])[])[],
   slot: ChoiceRunDeps['slot'] = { waitWhileInterrupted: () => undefined },
+  onRead: (read: { readonly run: ChoiceRun; readonly cancelled: readonly number[] }) => void = () => undefined,
 ) {
   const request = { ...REQUEST, ...more };
   const calls: PhaseCall[] = [];
@@ -69,7 +70,10 @@ async function runChoice(
     },
   });
   const events: EngineEvent[] = [];
-  for await (const batch of run.readEvents(await run.startNextCall())) events.push(...batch);
+  for await (const batch of run.readEvents(await run.startNextCall())) {
+    events.push(...batch);
+    onRead({ run, cancelled });
+  }
   return { run, calls, cancelled, serverCalls: serverCalls, events };
 }
 
@@ -238,6 +242,36 @@ describe('choice run', () => {
       slot,
     );
     assert.equal(calls.length, 2, 'the second phase has a grammar');
+  });
+
+  it('closes its call at once when it loses its slot while events wait for the reader, and continues later', async () => {
+    let isInterrupted = false;
+    const { calls, events } = await runChoice(
+      {},
+      [
+        [[createTokensEvent('a')], [createTokensEvent('never read')]],
+        [[createTokensEvent('b')], [ENDED]],
+      ],
+      {
+        waitWhileInterrupted() {
+          if (!isInterrupted) return undefined;
+          isInterrupted = false;
+          return Promise.resolve();
+        },
+      },
+      ({ run, cancelled }) => {
+        if (cancelled.length > 0) return;
+        assert.equal(run.isUnread(), true);
+        isInterrupted = true;
+        run.onInterrupt();
+        assert.deepEqual(cancelled, [1]);
+      },
+    );
+    assert.deepEqual(calls[1]?.prompt, [1, 2, 97]);
+    assert.deepEqual(summarizeEvents(events).slice(0, 2), [
+      [0, 'a', 1],
+      [0, 'b', 1],
+    ]);
   });
 
   it('closes the call when the reader leaves', async () => {

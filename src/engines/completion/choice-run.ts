@@ -45,6 +45,10 @@ export interface ChoiceRun {
    * penalty that counts only generated tokens: the server's state for them begins anew with each call.
    */
   canInterrupt(): boolean;
+  /** Whether events of a running call wait for the reader. */
+  isUnread(): boolean;
+  /** Must be called when the choice has lost its slot: closes the call at once if its events wait for the reader. */
+  onInterrupt(): void;
   /** Ends after the choice's end; leaving early cancels the running call. */
   readEvents(first: RunningCall): AsyncGenerator<readonly EngineEvent[], void>;
   readonly output: Pick<ChoiceOutput<unknown>, 'totalTokens' | 'thoughtTokens'>;
@@ -88,6 +92,8 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
   /** Tokens of the current call: received, and requested. */
   let receivedTokenCount = 0;
   let requestedTokens = 0;
+  /** The call whose events wait for the reader, and whether it was closed meanwhile. */
+  let unread: { readonly call: RunningCall; isInterrupted: boolean } | undefined;
 
   const getSampling = (): Sampling => {
     const { seed } = request.sampling;
@@ -192,10 +198,13 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
       const interruption = canStop ? deps.slot.waitWhileInterrupted(deps.signal) : undefined;
       // Before the reader gets the events: a slow one must not keep a slot that another choice has.
       if (interruption) call.cancel();
+      if (canStop) unread = { call, isInterrupted: interruption !== undefined };
       if (pendingEvents.length > 0) yield pendingEvents.splice(0);
+      const isInterrupted = unread?.isInterrupted === true;
+      unread = undefined;
       if (isDecided && !endsByItself) break;
-      if (!interruption) continue;
-      await interruption;
+      if (!isInterrupted) continue;
+      await (interruption ?? deps.slot.waitWhileInterrupted(deps.signal));
       break;
     }
     return result;
@@ -248,6 +257,12 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
   return {
     startNextCall,
     canInterrupt,
+    isUnread: () => unread !== undefined,
+    onInterrupt() {
+      if (!unread) return;
+      unread.isInterrupted = true;
+      unread.call.cancel();
+    },
     readEvents,
     output,
     get cachedTokens() {

@@ -27,7 +27,8 @@ import { joinSplitCharacters } from './join-split-characters.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
 import { createPromptTokenizer, type PromptTokenizer } from './prompt-tokenizer.ts';
 import { SGLANG_DIALECT } from './sglang-dialect.ts';
-import { mergeGenerators } from '../merge-generators.ts';
+import { mergeIterables } from '../merge-iterables.ts';
+import { readAhead } from '../read-ahead.ts';
 import { VLLM_DIALECT } from './vllm-dialect.ts';
 import { findRequestProblem, type VocabularyBounds } from '../find-request-problem.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -263,7 +264,8 @@ function startChoice(
   });
   const acquire = async (): Promise<void> => {
     const { owner } = request;
-    slot = await slotPool.acquire({ owner, choices: 1, canInterrupt: run.canInterrupt, hasStarted }, signal);
+    const { canInterrupt, onInterrupt, isUnread } = run;
+    slot = await slotPool.acquire({ owner, choices: 1, canInterrupt, onInterrupt, isUnread, hasStarted }, signal);
     // The caller may have left while the slot was granted.
     if (signal.aborted) slot.release();
     signal.addEventListener('abort', slot.release, { once: true });
@@ -290,7 +292,7 @@ async function* mergeRunEvents(
   const sumOver = (getValue: (run: ChoiceRun) => number): number =>
     choices.reduce((all, { run }) => all + getValue(run), 0);
   try {
-    yield* mergeGenerators(choices.map(readChoice));
+    yield* mergeIterables(choices.map((choice) => readAhead(readChoice(choice))));
     const reasoningTokens = sumOver(({ output }) => output.thoughtTokens);
     yield [
       {

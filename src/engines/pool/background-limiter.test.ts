@@ -89,7 +89,9 @@ describe('background limiter of a pool', () => {
   });
 
   it('keeps no sequence for requests that it lets wait', async () => {
-    const { pool, started, begin } = createTestPool(1, 8);
+    const { pool, started, begin, will } = createTestPool(1, 8);
+    // An answer that ends returns its sequence, also if nobody reads it.
+    will({ type: 'hang', at: 'mid-answer' });
     await begin(createTestRequest('Hi', 'live')).started;
     const background = ids(8, 'b').map((id) => begin(createBackgroundRequest(id)));
     for (const { started: waiting } of background) waiting.catch(() => undefined);

@@ -1,13 +1,14 @@
 /**
- * Merges several generators, yielding items as they arrive; each source may be one item ahead of the reader. The first
+ * Merges several iterables, yielding items as they arrive; each source may be one item ahead of the reader. The first
  * failure fails the merged generator. The reader must end the sources when it stops reading.
  */
-export async function* mergeGenerators<T>(sources: readonly AsyncGenerator<T, void>[]): AsyncGenerator<T, void> {
-  const [only, ...others] = sources;
+export async function* mergeIterables<T>(iterables: readonly AsyncIterable<T>[]): AsyncGenerator<T, void> {
+  const [only, ...others] = iterables;
   if (only && others.length === 0) return yield* only;
-  type Next = { readonly source: AsyncGenerator<T, void>; readonly result: IteratorResult<T, void> };
-  const pendingBySource = new Map<AsyncGenerator<T, void>, Promise<Next>>();
-  const requestNext = (source: AsyncGenerator<T, void>): void => {
+  const sources = iterables.map((iterable) => iterable[Symbol.asyncIterator]());
+  type Next = { readonly source: AsyncIterator<T>; readonly result: IteratorResult<T> };
+  const pendingBySource = new Map<AsyncIterator<T>, Promise<Next>>();
+  const requestNext = (source: AsyncIterator<T>): void => {
     const next = source.next().then((result) => ({ source, result }));
     // The failure is thrown by the race below, unless the reader has left.
     next.catch(() => undefined);
