@@ -1,4 +1,4 @@
-import { type OutgoingHttpHeaders, request } from 'node:http';
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { ATTACKER_ADDRESS, type AttackTarget } from './harness.ts';
 
@@ -14,6 +14,7 @@ export interface AttackerRequest {
 
 export interface AttackerResponse {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
@@ -26,7 +27,8 @@ export const sendAsAttacker = (
     const allHeaders = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers };
     const address = { host: '127.0.0.1', port, localAddress: ATTACKER_ADDRESS, agent: false as const };
     const outgoing = request({ ...address, path, method, headers: allHeaders, signal }, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, text: body }), reject);
+      const { statusCode: status = 0, headers } = response;
+      text(response).then((body) => resolve({ status, headers, text: body }), reject);
     });
     outgoing.on('error', reject);
     outgoing.end(body);
