@@ -161,7 +161,8 @@ const LAYERS: Readonly<Record<Sandbox['name'], readonly SandboxLayer[]>> = {
   podman: ['limits', 'container'],
 };
 
-async function createSandboxWithFiles(
+/** Creates a sandbox with the snapshot of the interpreter, which is created if it is missing, and wheels. */
+export async function createSandboxWithFiles(
   make: SandboxFactory,
   host: HostPaths,
   {
@@ -171,7 +172,10 @@ async function createSandboxWithFiles(
     cpuSeconds,
     limits,
     signal,
-  }: PrepareSandboxOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
+  }: Pick<PrepareSandboxOptions, 'folder' | 'memoryMb' | 'limits' | 'signal'> & {
+    readonly wheels: string | undefined;
+    readonly cpuSeconds: number;
+  },
 ): Promise<Sandbox> {
   const bounds = { memoryMb, cpuSeconds };
   const { version: pyodideVersion } = require('pyodide/package.json') as { readonly version: string };
@@ -212,7 +216,8 @@ function assertContained({ value, error }: CodeOutput): void {
     throw new Error(`it does not contain a program, which reached ${value ?? error?.message ?? 'no result'}`);
 }
 
-function findHostPaths(): Omit<HostPaths, 'emptyFolder' | 'native'> {
+/** Finds the runtime and Parley's files for a sandbox on this machine. */
+export function findHostPaths(): Omit<HostPaths, 'emptyFolder' | 'native'> {
   const resolvePath = (path: string): string => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
   return {
     node: realpathSync(process.execPath),
