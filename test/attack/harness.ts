@@ -44,14 +44,23 @@ export interface Attack {
   run(target: AttackTarget): Promise<void>;
 }
 
+export interface AttackedParleyOptions extends ParleyOptions {
+  /** Why these attacks cannot run on this machine. Default: they can. */
+  readonly skip?: string | false;
+}
+
 /**
  * Runs attacks one after the other on a service of their own, a separate process with the scripted engine. During each,
  * another workspace lists models and asks for answers of one token. A test fails if one of these calls fails, if the
  * 99th percentile of their durations is above its limit, or if the service needs too much memory. Each attack reports a
  * row of the table in docs/security.md.
  */
-export function describeAttacks(title: string, options: ParleyOptions, attacks: readonly Attack[]): void {
-  describe(title, { skip: platform() !== 'linux' && 'needs /proc and 127.0.0.2' }, () => {
+export function describeAttacks(
+  title: string,
+  { skip = false, ...options }: AttackedParleyOptions,
+  attacks: readonly Attack[],
+): void {
+  describe(title, { skip: platform() === 'linux' ? skip : 'needs /proc and 127.0.0.2' }, () => {
     const workerCount = Number(options.env?.['PARLEY_WORKERS'] ?? 0);
     let parley: ParleyProcess;
     let attackerKey = '';
