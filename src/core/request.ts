@@ -52,6 +52,17 @@ export interface ToolUseOptions {
   readonly streamsComplexArguments: boolean;
 }
 
+/**
+ * Treatment of fenced Python blocks. Each ends the answer, because a model that goes on would invent the program's
+ * output.
+ */
+export interface ProgramBlockOptions {
+  /** The tool that a block calls, with the program as its only argument. Absent: the block stays in the text. */
+  readonly tool?: string;
+  /** Opening fence at the end of the prompt: the answer starts inside a block. */
+  readonly opened?: string;
+}
+
 /** Required form of the answer's text. */
 export type OutputFormat =
   | { readonly type: 'json-object' }
@@ -88,6 +99,8 @@ export interface GenerationRequest {
   /** Tools of a request that forbids to call any. Only their names are checked. */
   readonly uncallableTools?: readonly Tool[];
   readonly serverTools?: ServerToolOptions;
+  /** How the generation treats fenced Python blocks of its answer and thought. Absent: they are text. */
+  readonly programBlocks?: ProgramBlockOptions;
   readonly outputFormat?: OutputFormat;
   /** Requests log probabilities for each token of the answer, with `top` alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import type { GenerationPhase } from '../core/prompt.ts';
-import type { OutputFormat, ToolUseOptions } from '../core/request.ts';
+import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import { needsCheck } from '../grammar/needs-check.ts';
 import { isComplexTool } from './complex-tool.ts';
@@ -18,8 +18,7 @@ export interface OutputCheckOptions {
   readonly engine: Pick<TextEngine, 'capabilities'>;
   /** The phases that the engine received. */
   readonly phases: readonly GenerationPhase[];
-  readonly toolUse: ToolUseOptions | undefined;
-  readonly outputFormat: OutputFormat | undefined;
+  readonly request: Pick<GenerationRequest, 'toolUse' | 'outputFormat' | 'programBlocks'>;
   readonly checkAnswer: CheckAnswer;
   /** Whether the engine reported that a grammar allows more than its schema. */
   readonly hasWideGrammar: boolean;
@@ -30,7 +29,8 @@ export interface OutputCheckOptions {
  * Appends stages that check calls and the answer's format. Most answers need no check: their grammar guarantees them.
  */
 export function addOutputChecks(stages: Stages, options: OutputCheckOptions): Stages {
-  const { engine, toolUse, outputFormat, phases, checkAnswer, hasWideGrammar, holdBatch } = options;
+  const { engine, phases, checkAnswer, hasWideGrammar, holdBatch } = options;
+  const { toolUse, outputFormat, programBlocks } = options.request;
   const checksFormat = outputFormat?.type === 'json-schema' && engine.capabilities.grammar;
   if (!toolUse && !checksFormat) return stages;
   const phaseTracker = createPhaseTracker();
@@ -46,6 +46,7 @@ export function addOutputChecks(stages: Stages, options: OutputCheckOptions): St
       ? [
           createCallArgumentsStage({
             ...createArgumentChecks(toolUse, engine, checkJson),
+            isUnchecked: (name) => name === programBlocks?.tool,
             isUnconstrained: () => getCurrentPhase()?.kind !== 'call' || getCurrentPhase()?.grammar === undefined,
             holdBatch,
           }),

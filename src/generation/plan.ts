@@ -14,6 +14,7 @@ import { createHarmonyStage, HARMONY_CALLS, HARMONY_MARKERS } from './stages/har
 import { createRequiredCallStage } from './stages/required-call.ts';
 import { createThoughtStage } from './stages/thought.ts';
 import { createCallRemovalStage } from './stages/call-removal.ts';
+import { createProgramBlockStage } from './stages/program-block.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
 import { canKeepThoughts, canThink, clampBudget, planThinking } from './thinking.ts';
@@ -44,6 +45,17 @@ export interface PlanDeps {
  *   that the model cannot complete.
  */
 export async function planRequest(request: GenerationRequest, deps: PlanDeps): Promise<GenerationPlan> {
+  const plan = await planAnswer(request, deps);
+  const { programBlocks } = request;
+  if (!programBlocks) return plan;
+  const options = { ...programBlocks, createId: deps.createCallId };
+  return {
+    ...plan,
+    createStages: (...args) => [...plan.createStages(...args), createProgramBlockStage(options)],
+  };
+}
+
+async function planAnswer(request: GenerationRequest, deps: PlanDeps): Promise<GenerationPlan> {
   const { engine } = deps;
   const { toolUse, uncallableTools = [], prompt } = request;
   if (prompt) return await planCompletion(prompt, deps);
@@ -94,7 +106,7 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
             : []),
           ...((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCallStage()]),
         ],
-        { engine, phases: [], toolUse, outputFormat, checkAnswer, hasWideGrammar, holdBatch },
+        { engine, phases: [], request, checkAnswer, hasWideGrammar, holdBatch },
       );
     },
   };
@@ -123,6 +135,8 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   const { prompt, dropsThoughts } = preserves
     ? renderEarlierThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
+  // The last run of an answer with programs.
+  const mustAnswer = request.programBlocks !== undefined && !request.programBlocks.tool && !toolUse;
   const hasCalls = toolUse !== undefined || deps.withdrawnTools !== undefined;
   const { calls: support, found } = hasCalls
     ? renderer.getToolSupport(deps.toolFormat)
@@ -132,7 +146,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   if (toolUse && support === 'unknown' && !isHarmony) checkCanConstrain(toolUse, deps);
   const format = isHarmony ? HARMONY_CALLS : (found?.format ?? TOOL_FORMATS.hermes);
   const toolPlan =
-    deps.withdrawnTools && !outputFormat
+    (deps.withdrawnTools ?? mustAnswer) && !outputFormat
       ? { opening: [], preface: '', phases: createAnswerOnlyPhases(), markers: [] }
       : planTools({
           toolUse,
@@ -223,7 +237,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
               : {}),
           }),
         ],
-        { engine, phases: sentPhases, toolUse, outputFormat, checkAnswer: deps.checkAnswer, hasWideGrammar, holdBatch },
+        { engine, phases: sentPhases, request, checkAnswer: deps.checkAnswer, hasWideGrammar, holdBatch },
       );
     },
   };

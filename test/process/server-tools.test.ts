@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { getCapabilitySkipReason } from '../capabilities.ts';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { encodeToolCall, encodeScript } from '../clients/engine-script.ts';
+import { encodeScript } from '../clients/engine-script.ts';
 import { until } from '../until.ts';
 
 const skip = getCapabilitySkipReason('search index', 'page reader', 'code interpreter');
@@ -66,10 +66,12 @@ const createSearchStep = (query: string) => ({
   say: [JSON.stringify({ message: 'asks for facts', search: query })],
 });
 
-const createCodeSteps = (code: string, ...answer: readonly unknown[]) => [
-  { when: ' gave: ', say: ['</think>', ...answer] },
-  { when: 'You can call functions', say: ['</think>', encodeToolCall('code_interpreter', { code })] },
-];
+const createCodePrompt = (code: string, ...answer: readonly unknown[]): string =>
+  `Compute:\n${encodeScript(
+    { when: 'This program was run', say: answer },
+    { when: 'Compute this with a short Python script', say: [`${code}\n\`\`\``] },
+    { when: 'You sort messages', say: [JSON.stringify({ message: 'needs computing' })] },
+  )}`;
 
 const NATIVE_PATH = '/api/v1/services/aigc/text-generation/generation';
 
@@ -126,7 +128,7 @@ async function assertSearchWorks(parley: Parley, title: string, content: string)
 const SEARCH_PROMPT = `How tall is it?\n${encodeScript(createSearchStep('lighthouse of Brenwick'), 'The lighthouse of Brenwick is 41 metres tall [1].')}`;
 
 async function assertProgramWorks(parley: Parley): Promise<void> {
-  const prompt = encodeScript(...createCodeSteps('print(1234 * 5678)', 'It is 7006652.'));
+  const prompt = createCodePrompt('print(1234 * 5678)', 'It is 7006652.');
   const text = await (await sendRequest(parley, prompt, CODE_PARAMETERS, { isStreamed: true })).text();
   assert.match(
     text,
@@ -286,15 +288,10 @@ async function startEndlessProgram(
   processesBefore: ReadonlySet<number>,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const response = await sendRequest(
-    parley,
-    encodeScript(...createCodeSteps('while True: pass', 'Never.')),
-    CODE_PARAMETERS,
-    {
-      isStreamed: true,
-      signal,
-    },
-  );
+  const response = await sendRequest(parley, createCodePrompt('while True: pass', 'Never.'), CODE_PARAMETERS, {
+    isStreamed: true,
+    signal,
+  });
   assert.equal(response.status, 200);
   let text = '';
   const decoder = new TextDecoder();

@@ -1,12 +1,14 @@
 import { ServiceError } from '../../core/error.ts';
-import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN } from './limits.ts';
+import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN, PROMPTED_PROGRAMS_MAX } from './limits.ts';
 import type { Message, Tool } from '../../core/message.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { CodeOutput } from '../../core/server-tools.ts';
 import type { Generation } from '../generation.ts';
-import { inlineToolResults } from '../repeated-calls.ts';
 import type { CitationFilter } from '../citations/citation-filter.ts';
 import type { CodeSession } from './code-session.ts';
-import { formatCodeResult, addCodeTool } from './code-tool.ts';
+import { formatCodeResult } from './code-tool.ts';
+import { toModelRequest } from './model-request.ts';
+import { countPrograms, inlinePrograms, toProgramRequest } from './prompted-programs.ts';
 import { relayRun, type RelayResult } from './relay-run.ts';
 import type { EventBatch, AnswerSession } from './answer-session.ts';
 
@@ -19,6 +21,8 @@ interface ProgramLoopOptions {
   readonly tool: Tool;
   /** The model tends to repeat calls: the tool is withdrawn once a program has succeeded. */
   readonly repeatsCalls: boolean;
+  /** The model does not call tools reliably: after a program that failed, its answer starts as a program. */
+  readonly promptsPrograms: boolean;
   readonly citationFilter: CitationFilter | undefined;
 }
 
@@ -29,7 +33,7 @@ interface ProgramLoopOptions {
  */
 export async function* answerWithPrograms(
   answer: AnswerSession,
-  { first, request, session, tool, repeatsCalls, citationFilter }: ProgramLoopOptions,
+  { first, request, session, tool, repeatsCalls, promptsPrograms, citationFilter }: ProgramLoopOptions,
 ): AsyncGenerator<EventBatch> {
   const code = { session, name: tool.name };
   let generation: Generation | undefined = first;
@@ -47,6 +51,7 @@ export async function* answerWithPrograms(
       session,
       tool,
       repeatsCalls,
+      promptsPrograms,
     }));
   }
   answer.close();
@@ -66,26 +71,45 @@ async function continueAnswer(
   answer: AnswerSession,
   request: GenerationRequest,
   runResult: RelayResult,
-  { session, tool, repeatsCalls }: Pick<ProgramLoopOptions, 'session' | 'tool' | 'repeatsCalls'>,
+  {
+    session,
+    tool,
+    repeatsCalls,
+    promptsPrograms,
+  }: Pick<ProgramLoopOptions, 'session' | 'tool' | 'repeatsCalls' | 'promptsPrograms'>,
 ): Promise<{ readonly generation: Generation | undefined; readonly continuedRequest: GenerationRequest }> {
-  const { toolUse: _, ...plain } = request;
-  const hasResult = runResult.calls.some(({ result }) => result.output && !result.output.error);
-  const offersTool = session.hasRunsLeft() && !(repeatsCalls && hasResult);
+  const hasResult = runResult.calls.some(({ result }) => result.output && hasOutput(result.output));
+  const isWithdrawn = repeatsCalls && hasResult;
   for (const charactersMax of [PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN]) {
     const extended = { ...request, messages: appendResults(request.messages, runResult, charactersMax) };
-    const toolUse = offersTool ? addCodeTool(request.toolUse, tool) : request.toolUse;
-    // Calls in the conversation lead the model to imitate them when it has no tool.
-    const messages = toolUse ? extended.messages : inlineToolResults(extended.messages);
+    const isTriedOften = promptsPrograms && countPrograms(extended.messages) >= PROMPTED_PROGRAMS_MAX;
+    const isLast = isWithdrawn || isTriedOften || !session.hasRunsLeft();
+    const modelRequest = isLast
+      ? toLastRequest(extended, { mayThink: !isWithdrawn })
+      : promptsPrograms
+        ? toProgramRequest(extended, tool)
+        : toModelRequest(extended, tool);
     try {
-      return {
-        generation: await answer.runModel({ ...plain, messages, ...(toolUse ? { toolUse } : {}) }),
-        continuedRequest: extended,
-      };
+      return { generation: await answer.runModel(modelRequest), continuedRequest: extended };
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'context-exceeded') throw error;
     }
   }
   return { generation: undefined, continuedRequest: request };
+}
+
+/** Whether a program completed and returned something: a small model that got nothing must try again. */
+const hasOutput = ({ error, stdout, value, files }: CodeOutput): boolean =>
+  !error && (stdout.trim() !== '' || value !== undefined || files.length > 0);
+
+/**
+ * Creates the request of the last run, which may run no program. Calls in the conversation would lead a model without
+ * tools to imitate them, so their results are part of the question. A thought would compute everything again.
+ */
+function toLastRequest(request: GenerationRequest, { mayThink }: { readonly mayThink: boolean }): GenerationRequest {
+  const { serverTools: _, thinking, ...plain } = request;
+  const messages = request.toolUse ? request.messages : inlinePrograms(request.messages);
+  return { ...plain, messages, programBlocks: {}, ...(mayThink && thinking ? { thinking } : {}) };
 }
 
 /** Appends the assistant message with its calls and their results. */

@@ -1,7 +1,13 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { ANSWER_PROGRAMS_MAX, ANSWER_TOOLS_MS_MAX, PROGRAM_BYTES_MAX } from './limits.ts';
-import type { CodeFile, CodeInterpreter, CodeToolOptions, ServerCallResult } from '../../core/server-tools.ts';
+import type {
+  CodeContainer,
+  CodeFile,
+  CodeInterpreter,
+  CodeToolOptions,
+  ServerCallResult,
+} from '../../core/server-tools.ts';
 import { errorToFailure } from './error-to-failure.ts';
 import type { EventBatch, AnswerSession } from './answer-session.ts';
 
@@ -56,10 +62,28 @@ export async function openCodeSession(
     callerFiles = await openCallerFiles(options.fileIds, owner);
     answer.onClose(callerFiles.release);
   }
-  const request = { tenant: owner, containerId: options.containerId, files: callerFiles?.files ?? [] };
-  const container = await code.open(request, signal);
-  answer.onClose(() => container.release());
+  const openContainer = async (containerId?: string): Promise<CodeContainer> => {
+    const opened = await code.open({ tenant: owner, containerId, files: callerFiles?.files ?? [] }, signal);
+    answer.onClose(() => opened.release());
+    return opened;
+  };
+  let container = await openContainer(options.containerId);
+  /** Whether a limit has ended the last program, and its container with it. */
+  let isContainerClosed = false;
   let runs = 0;
+
+  /** Opens a new container for the next program after a limit has closed the last one. @returns why there is none. */
+  const replaceClosedContainer = async (): Promise<CodeResult | undefined> => {
+    if (!isContainerClosed) return undefined;
+    try {
+      container = await openContainer();
+      isContainerClosed = false;
+      return undefined;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return { type: 'code', failure: errorToFailure(error) };
+    }
+  };
 
   const runOnce = async (program: string | undefined): Promise<CodeResult> => {
     const isLimitReached = runs >= usesMax;
@@ -71,6 +95,7 @@ export async function openCodeSession(
     try {
       const output = await answer.runWithTimeout(ANSWER_TOOLS_MS_MAX, (limit) => container.run(program, limit));
       answer.countUse('programs');
+      isContainerClosed = output.error !== undefined && output.error.type !== 'exception';
       return { type: 'code', output: { ...output, files: await storeFiles(output.files) } };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -99,9 +124,10 @@ export async function openCodeSession(
   return {
     hasRunsLeft: () => runs < usesMax && answer.hasToolTime(),
     async *run(program, onResult) {
+      const failed = await replaceClosedContainer();
       const call = answer.startCall({ type: 'code', code: program ?? '', containerId: container.id });
       yield answer.prependStart(call.events);
-      const result = await runOnce(program);
+      const result = failed ?? (await runOnce(program));
       onResult(result);
       yield call.end(result);
     },

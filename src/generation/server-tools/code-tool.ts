@@ -1,9 +1,10 @@
 import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX } from './limits.ts';
-import type { Tool } from '../../core/message.ts';
+import type { Message, Tool } from '../../core/message.ts';
 import type { ToolUseOptions } from '../../core/request.ts';
 import type { CodeOutput, ServerCallResult } from '../../core/server-tools.ts';
 import { neutralizeText, neutralizeProgramOutput } from './neutralize-text.ts';
 import { parseEmbeddedJson } from './generate-object.ts';
+import { addToSystemMessage } from '../tools/prompted-calls.ts';
 import { truncateMiddle } from './conversation-digest.ts';
 
 /** Creates the tool with which the model runs programs. Its name differs from the names of the caller's tools. */
@@ -24,6 +25,15 @@ export function createCodeTool(callerTools: readonly Tool[]): Tool {
     field: 'tools',
   };
 }
+
+/** Asks the model to write a program, instead of a result, where something must be computed. */
+export const addProgramInstructions = (messages: readonly Message[]): readonly Message[] =>
+  addToSystemMessage(messages, PROGRAM_INSTRUCTIONS);
+
+const PROGRAM_INSTRUCTIONS =
+  'You can run Python. Whenever the answer needs a calculation, a count, a date or data processing, do not answer from memory: write one complete program in a ' +
+  'block that starts with ```python and ends with ```, and print the result in it. Stop after the block: the program is run, and you get its real output for ' +
+  'your answer. Never write the output of a program yourself.';
 
 /**
  * Adds the code tool to the caller's tools. Undefined when the caller forces a call: it must be one of the caller's

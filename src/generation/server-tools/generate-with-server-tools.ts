@@ -1,4 +1,5 @@
 import type { Tenant } from '../../core/context.ts';
+import type { Tool } from '../../core/message.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -21,6 +22,8 @@ import type { ExamineRequest, RequestExamination } from './examine-request.ts';
 import { gatherMaterial } from './gather-material.ts';
 import { getMaterialCharsMax } from './material-budget.ts';
 import { addMaterial, type Material } from './source-prompt.ts';
+import { needsProgram } from './needs-program.ts';
+import { toProgramRequest } from './prompted-programs.ts';
 import { relayRun } from './relay-run.ts';
 import { ACCEPTANCE_MS_MAX } from './limits.ts';
 import { createAnswerSession, type EventBatch, type AnswerSession } from './answer-session.ts';
@@ -151,7 +154,15 @@ async function* runAnswer(
       ? createCitationFilter(material.sources, search?.citations)
       : undefined;
   const tool = codeSession ? createCodeTool(request.toolUse?.tools ?? []) : undefined;
-  const { generation, answerRequest } = await startAnswer(answer, { material, examined: examination, tool });
+  const promptsPrograms = canPromptPrograms(request, examination);
+  const writesProgram =
+    tool !== undefined && promptsPrograms && (await needsProgram(answer, createDigest(request.messages)));
+  const { generation, answerRequest } = await startAnswer(answer, {
+    material,
+    examined: examination,
+    tool,
+    writesProgram,
+  });
   if (codeSession && tool && addCodeTool(request.toolUse, tool)) {
     const { repeatsCalls } = examination;
     yield* answerWithPrograms(answer, {
@@ -160,6 +171,7 @@ async function* runAnswer(
       session: codeSession,
       tool,
       repeatsCalls,
+      promptsPrograms,
       citationFilter,
     });
     return;
@@ -168,6 +180,16 @@ async function* runAnswer(
   answer.close();
   yield [{ type: 'end', usage: answer.usage() }];
 }
+
+/**
+ * Whether programs are requested by the prompt and not only offered as a tool: for models that call tools unreliably, where
+ * Parley renders the prompt and no tool of the caller, form or started answer is in the way.
+ */
+const canPromptPrograms = (
+  { toolUse, outputFormat, messages }: GenerationRequest,
+  { repeatsCalls, promptTokens }: RequestExamination,
+): boolean =>
+  repeatsCalls && promptTokens !== undefined && !toolUse && !outputFormat && messages.at(-1)?.role === 'user';
 
 /** Opens the code session; a container that takes long to open does not delay the head of the stream. */
 async function openCodeSessionInTime(
@@ -186,13 +208,15 @@ async function openCodeSessionInTime(
 interface AnswerStart {
   readonly material: Material;
   readonly examined: RequestExamination;
-  readonly tool: ReturnType<typeof createCodeTool> | undefined;
+  readonly tool: Tool | undefined;
+  /** The answer starts as a program. */
+  readonly writesProgram: boolean;
 }
 
 /** Starts the answer with as much material as fits: added material must never make a request exceed the context. */
 async function startAnswer(
   answer: AnswerSession,
-  { material, examined, tool }: AnswerStart,
+  { material, examined, tool, writesProgram }: AnswerStart,
 ): Promise<{ readonly generation: Generation; readonly answerRequest: GenerationRequest }> {
   const { request } = answer;
   const { question } = createDigest(request.messages);
@@ -203,7 +227,9 @@ async function startAnswer(
     const messages = addMaterial(request.messages, material, { question, form, charactersMax });
     const answerRequest = { ...request, messages };
     try {
-      return { generation: await answer.runModel(toModelRequest(answerRequest, tool)), answerRequest };
+      const modelRequest =
+        tool && writesProgram ? toProgramRequest(answerRequest, tool) : toModelRequest(answerRequest, tool);
+      return { generation: await answer.runModel(modelRequest), answerRequest };
     } catch (error) {
       const isTooLong = error instanceof ServiceError && error.kind === 'context-exceeded';
       if (!isTooLong || charactersMax === 0) throw error;

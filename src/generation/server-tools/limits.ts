@@ -11,6 +11,9 @@ export const ANSWER_SEARCHES_MAX = 8;
 export const ANSWER_PAGES_MAX = 6;
 export const ANSWER_PROGRAMS_MAX = 12;
 
+/** Programs of an answer by a model that is prompted for each. Beyond: it answers with what the last one returned. */
+export const PROMPTED_PROGRAMS_MAX = 3;
+
 /** Queries per search. */
 export const ANSWER_QUERIES_MAX = 3;
 

@@ -115,21 +115,129 @@ describe('programs in an answer', () => {
     assert.equal(second?.type === 'server-call' && second.result.failure?.code, 'too-many-uses');
   });
 
-  it('are withdrawn after a success from a model that repeats calls', async () => {
+  it('are called by a fenced Python block, and what the model writes after it is cut', async () => {
+    const { code, record } = createFakeInterpreter(async () => ({ stdout: '42\n' }));
+    const harness = createTestServerTools({
+      script: [['I compute:\n``', '`python\nprint(6', '*7)\n```\nIt prints 4', '1.'], ['It is 42.']],
+      code,
+    });
+    const { choices, usage } = await collectResult((await harness.generate({ code: CODE })).batches);
+    assert.deepEqual(
+      choices[0]?.blocks.map((block) =>
+        block.type === 'server-call' && block.call.type === 'code' ? `run ${block.call.code}` : block.text,
+      ),
+      ['I compute:\n', 'run print(6*7)', 'It is 42.'],
+    );
+    assert.deepEqual(record.ran, ['print(6*7)']);
+    assert.ok((harness.prompts()[1] ?? '').includes('42') && !(harness.prompts()[1] ?? '').includes('41'));
+    assert.equal(harness.runsCancelled.length, 2);
+    assert.equal(usage.serverTools?.programs, 1);
+  });
+
+  it('are called by a fenced Python block in a thought', async () => {
+    const { code, record } = createFakeInterpreter(async () => ({ stdout: '42\n' }));
+    const harness = createTestServerTools({
+      script: [['I think.\n```py\nprint(6*7)\n```\nThe result is 41.'], ['So 42.</think>It is 42.']],
+      code,
+      thinking: 'prompted',
+    });
+    const { choices } = await collectResult((await harness.generate({ code: CODE }, { thinking: {} })).batches);
+    assert.deepEqual(
+      choices[0]?.blocks.map((block) => (block.type === 'server-call' ? 'call' : `${block.type} ${block.text}`)),
+      ['reasoning I think.\n', 'call', 'reasoning So 42.', 'text It is 42.'],
+    );
+    assert.deepEqual(record.ran, ['print(6*7)']);
+  });
+
+  it('end the answer with the block when no program may run any more', async () => {
+    const { code, record } = createFakeInterpreter(async () => ({ value: '1' }));
+    const block = '```python\n1\n```';
+    const harness = createTestServerTools({ script: [[block], [`Again: ${block}\nIt is 2.`]], code });
+    const { choices } = await collectResult((await harness.generate({ code: { fileIds: [], usesMax: 1 } })).batches);
+    assert.deepEqual(record.ran, ['1']);
+    assert.deepEqual([choices[0]?.blocks.at(-1)?.text, choices[0]?.reason], [`Again: ${block}`, 'stop']);
+  });
+
+  it('run in a new container after a limit has closed the last one', async () => {
     const { code, record } = createFakeInterpreter(async (program) =>
-      program === 'bad' ? { error: { type: 'exception', message: 'NameError: bad' } } : { value: '1' },
+      program === 'slow' ? { error: { type: 'time', message: 'It took longer.' } } : { value: '1' },
     );
     const harness = createTestServerTools({
-      script: [[formatCall({ code: 'bad' })], [formatCall({ code: '1' })], ['One.']],
+      script: [[formatCall({ code: 'slow' })], [formatCall({ code: '1' })], ['One.']],
       code,
-      repeatsCalls: true,
     });
-    const { choices } = await collectResult((await harness.generate({ code: CODE })).batches);
-    assert.deepEqual(record.ran, ['bad', '1']);
-    assert.equal(choices[0]?.blocks.at(-1)?.text, 'One.');
-    assert.ok((harness.prompts()[1] ?? '').includes('You can call functions'));
-    assert.ok(!(harness.prompts()[2] ?? '').includes('You can call functions'));
-    assert.ok((harness.prompts()[2] ?? '').includes('gave: 1'));
+    await collectResult((await harness.generate({ code: { fileIds: [], containerId: 'box_7' } })).batches);
+    assert.deepEqual(
+      record.opened.map(({ containerId }) => containerId),
+      ['box_7', undefined],
+    );
+    assert.deepEqual([record.ran, record.released], [['slow', '1'], 2]);
+  });
+
+  it('fail for arguments that contain none, and the model tries again', async () => {
+    const { code, record } = createFakeInterpreter(async () => ({ value: '1' }));
+    for (const invalid of [{}, { code: 5 }, { code: '' }]) {
+      const harness = createTestServerTools({
+        script: [[formatCall(invalid)], [formatCall({ code: '1' })], ['One.']],
+        code,
+      });
+      const { choices } = await collectResult((await harness.generate({ code: CODE })).batches);
+      const [first, second, last] = choices[0]?.blocks ?? [];
+      assert.equal(first?.type === 'server-call' && first.result.failure?.code, 'invalid-input');
+      assert.equal(second?.type === 'server-call' && second.result.failure, undefined);
+      assert.equal(last?.text, 'One.');
+    }
+    assert.equal(record.ran.length, 3);
+  });
+
+  describe('by a model that calls tools unreliably', () => {
+    const open = (script: readonly (readonly string[])[], run: Parameters<typeof createFakeInterpreter>[0]) => {
+      const { code, record } = createFakeInterpreter(run);
+      return { record, harness: createTestServerTools({ script, code, repeatsCalls: true }) };
+    };
+    const COMPUTES = ['{"message": "needs computing"}'];
+
+    it('are written from a block that the prompt opens, and the last run has neither tool nor thought', async () => {
+      const { record, harness } = open([COMPUTES, ['print(1)\n', '```\n2'], ['One.']], async () => ({ stdout: '1' }));
+      const { choices } = await collectResult((await harness.generate({ code: CODE }, { thinking: {} })).batches);
+      assert.deepEqual(record.ran, ['print(1)']);
+      assert.deepEqual(
+        choices[0]?.blocks.map(({ type, text }) => `${type} ${text}`),
+        ['server-call ', 'text One.'],
+      );
+      const [, program = '', last = ''] = harness.prompts();
+      assert.ok(program.endsWith('```python\n'));
+      assert.ok(!last.includes('You can call functions') && last.includes('Output:\n1\n'));
+    });
+
+    it('are written again after an error or without any output, and at most three times', async () => {
+      const outcomes = [{ error: { type: 'exception', message: 'NameError: a' } as const }, {}, {}];
+      const { record, harness } = open(
+        [COMPUTES, ['a\n```'], ['b\n```'], ['c\n```'], ['None.']],
+        async () => outcomes.shift() ?? {},
+      );
+      const { choices } = await collectResult((await harness.generate({ code: CODE })).batches);
+      assert.deepEqual(record.ran, ['a', 'b', 'c']);
+      assert.equal(choices[0]?.blocks.at(-1)?.text, 'None.');
+      assert.ok((harness.prompts()[2] ?? '').includes('error: NameError: a'));
+      assert.ok((harness.prompts()[3] ?? '').includes('printed nothing'));
+    });
+
+    it('are only offered when the message needs no computing, and withdrawn after a success', async () => {
+      const script = [['{"message": "is talk"}'], [formatCall({ code: '1' })], ['One.']];
+      const { record, harness } = open(script, async () => ({ value: '1' }));
+      await collectResult((await harness.generate({ code: CODE })).batches);
+      assert.deepEqual(record.ran, ['1']);
+      assert.ok((harness.prompts()[1] ?? '').includes('You can call functions'));
+      assert.ok(!(harness.prompts()[2] ?? '').includes('You can call functions'));
+    });
+
+    it('whose block a token limit cuts are not run', async () => {
+      const { record, harness } = open([COMPUTES, ['print(1)\n', '```']], async () => ({}));
+      const { choices } = await collectResult((await harness.generate({ code: CODE }, { maxTokens: 1 })).batches);
+      assert.deepEqual(record.ran, []);
+      assert.deepEqual([choices[0]?.blocks.at(-1)?.text, choices[0]?.reason], ['```python\nprint(1)\n', 'length']);
+    });
   });
 
   it('are bounded even if the model keeps calling', async () => {
@@ -224,14 +332,14 @@ describe('programs in an answer', () => {
   it('return only as much output as the context holds', async () => {
     const { code } = createFakeInterpreter(async () => ({ stdout: 'word '.repeat(20_000) }));
     const harness = createTestServerTools({
-      contextTokens: 450,
+      contextTokens: 620,
       script: [[formatCall({ code: '1' })], ['Many words.']],
       code,
     });
     const { choices } = await collectResult((await harness.generate({ code: CODE })).batches);
     assert.equal(choices[0]?.blocks.at(-1)?.text, 'Many words.');
     const full = createTestServerTools({
-      contextTokens: 150,
+      contextTokens: 320,
       script: [[formatCall({ code: 'x '.repeat(80) })], ['no']],
       code,
     });

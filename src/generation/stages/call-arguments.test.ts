@@ -16,6 +16,7 @@ const end = (reason: FinishReason): ChoiceEvent => ({ type: 'choice-end', choice
 
 const PLAIN: CallArgumentsOptions = {
   isBuffered: () => false,
+  isUnchecked: () => false,
   lacksGrammar: false,
   isUnconstrained: () => false,
   checkArguments: () => undefined,

@@ -7,6 +7,8 @@ import { isRecord } from '../../lib/is-record.ts';
 export interface CallArgumentsOptions {
   /** Whether arguments of this tool are emitted in one piece when they are complete. */
   readonly isBuffered: (tool: string) => boolean;
+  /** Whether Parley itself reads the arguments of this tool, whatever they are: it reports a call without a program. */
+  readonly isUnchecked: (tool: string) => boolean;
   /** No grammar guarantees that arguments are an object, so they are checked before they are emitted. */
   readonly lacksGrammar: boolean;
   /** Whether the text of the current event was generated without a tool's grammar. */
@@ -23,8 +25,8 @@ export interface CallArgumentsOptions {
  *   callers must not run a tool with them.
  */
 export function createCallArgumentsStage(options: CallArgumentsOptions): Stage<ChoiceEvent, ChoiceEvent> {
-  const { lacksGrammar, isUnconstrained, checkArguments, holdBatch } = options;
-  const isHeld = (tool: string): boolean => lacksGrammar || options.isBuffered(tool);
+  const { isUnchecked, lacksGrammar, isUnconstrained, checkArguments, holdBatch } = options;
+  const isHeld = (tool: string): boolean => !isUnchecked(tool) && (lacksGrammar || options.isBuffered(tool));
   let open: { readonly name: string; readonly isBuffered: boolean; text: string; isUnconstrained: boolean } | undefined;
 
   const emitBuffered = (choice: number, index: number, emit: (event: ChoiceEvent) => void): void => {
@@ -35,6 +37,10 @@ export function createCallArgumentsStage(options: CallArgumentsOptions): Stage<C
   const complete = (emit: (event: ChoiceEvent) => void): void => {
     if (!open) return;
     const { name } = open;
+    if (isUnchecked(name)) {
+      open = undefined;
+      return;
+    }
     if (lacksGrammar) {
       const object = toObjectText(open.text);
       if (object === undefined) throw createArgumentsError(name, 'they are not a JSON object');

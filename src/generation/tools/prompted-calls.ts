@@ -57,11 +57,16 @@ export function addToolInstructions(
   tools: readonly Tool[],
   format: ToolFormat = PROMPTED_FORMAT,
 ): Message[] {
+  return addToSystemMessage(messages, createToolInstructions(tools, format));
+}
+
+/** Adds a paragraph to the conversation's first system message, or a system message before it. */
+export function addToSystemMessage(messages: readonly Message[], text: string): Message[] {
   const at = messages.findIndex(({ role }) => role === 'system' || role === 'developer');
   const system = messages[at];
-  const instructions = { type: 'text', text: createToolInstructions(tools, format) } as const;
-  if (!system) return [{ role: 'system', content: [instructions] }, ...messages];
-  const content = [...system.content, { type: 'text', text: '\n\n' } as const, instructions];
+  const paragraph = { type: 'text', text } as const;
+  if (!system) return [{ role: 'system', content: [paragraph] }, ...messages];
+  const content = [...system.content, { type: 'text', text: '\n\n' } as const, paragraph];
   return messages.with(at, { ...system, content });
 }
 
