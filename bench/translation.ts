@@ -101,6 +101,7 @@ async function measureTask(
     terms: requestedTerms,
     hasWordings: false,
     isRetry: false,
+    corrections: [],
     keptWords: [],
     examples: [],
     domains: undefined,

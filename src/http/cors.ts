@@ -9,7 +9,7 @@ export interface CorsOptions {
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS =
-  'x-request-id, request-id, x-parley-ignored, x-parley-search, x-parley-terms, x-parley-dropped-items, x-parley-estimated, retry-after, server-timing, deprecation, link';
+  'x-request-id, request-id, x-parley-ignored, x-parley-search, x-parley-terms, x-parley-translation, x-parley-dropped-items, x-parley-estimated, retry-after, server-timing, deprecation, link';
 
 /** Seconds that a browser may cache a preflight response. Two hours is the longest that browsers accept. */
 const PREFLIGHT_MAX_AGE_SECONDS = 7_200;

@@ -17,6 +17,8 @@ export interface InstructionParts {
   readonly keptWords: readonly string[];
   /** An earlier answer was empty or repeated the text. */
   readonly isRetry: boolean;
+  /** Sentences about the faults of an earlier answer. */
+  readonly corrections: readonly string[];
   readonly examples: readonly MemoryPair[];
   readonly domains: string | undefined;
 }
@@ -35,6 +37,7 @@ export function createInstruction(parts: InstructionParts): readonly Message[] {
       : []),
     ...(parts.isRetry ? [`Write every word in ${target.name}. Do not repeat the text, do not leave it out.`] : []),
     ...parts.keptWords.map((word) => `Keep "${word}" as it is.`),
+    ...parts.corrections,
   ];
   return [
     createTextMessage('system', lines.join('\n')),

@@ -43,11 +43,34 @@ describe('findProtectedSpans', () => {
       [`<a title="a > b" href='{x}'>`, '</a>', '<b class="c">', '</b>', '<i title="never closed>'],
     ],
     ['It costs $5 and $6, 50% off @home.', []],
+    [
+      'See [the `x` docs](https://a.example/b_(c) "Title"), ![a logo](l.png) or [this][ref 1].',
+      ['[', '`x`', '](https://a.example/b_(c) "Title")', '![', '](l.png)', '[', '][ref 1]'],
+    ],
+    ['[![alt](i.png) text](u), `[a](b)` [x] (y) [z](not an address)', ['[', '![', '](i.png)', '](u)', '`[a](b)`']],
+    ['[https://a.example](https://a.example)', ['[', 'https://a.example', '](https://a.example)']],
   ] as const)
     it(`finds the protected parts of ${JSON.stringify(text)}`, () => assert.deepEqual(listProtected(text), [...spans]));
 
   it('takes linear time', () => {
-    for (const unit of ['<a ', '<a "', '<a "" \'', '{', '%(', '`', 'a@', 'http://', '&', '<!--', '[1']) {
+    for (const unit of [
+      '<a ',
+      '<a "',
+      '<a "" \'',
+      '{',
+      '%(',
+      '`',
+      'a@',
+      'http://',
+      '&',
+      '<!--',
+      '[1',
+      '[a](',
+      '[](',
+      '![[',
+      '][',
+      '[a](b "',
+    ]) {
       const text = unit.repeat(20_000);
       assert.ok(measureCpuMs(() => findProtectedSpans(text)) < 2_000, unit);
     }
@@ -82,14 +105,35 @@ describe('marks', () => {
     assert.equal(restoreMarks('[1] a [2]', markProtected('<i> a </i>')), '<i> a </i>');
   });
 
+  it('require each link to surround a text, and to close in order', () => {
+    const marked = markProtected('See [our page](https://a.example) and [![logo](l.png)](b).');
+    assert.equal(marked.text, 'See [1]our page[2] and [3][4]logo[5][6].');
+    for (const broken of [
+      '[1][2] unsere Seite [3][4]Logo[5][6]',
+      '[2]unsere Seite[1] [3][4]Logo[5][6]',
+      '[1]unsere Seite[6] [3][4]Logo[5][2]',
+      '[1]unsere Seite[2] [3][4]Logo[6][5]',
+    ])
+      assert.equal(restoreMarks(broken, marked), undefined, broken);
+    assert.equal(
+      restoreMarks('[3][4] Logo [5][6] und [1] unsere Seite [2].', marked),
+      '[![Logo](l.png)](b) und [unsere Seite](https://a.example).',
+    );
+    const sameAddress = markProtected('[a](x) [b](x)');
+    assert.equal(sameAddress.text, '[1]a[2] [3]b[4]');
+  });
+
   it('restore the text, with any translation around them', () => {
     fc.assert(
       fc.property(mixedText, fc.func(fc.stringMatching(/^[a-z ]{0,8}$/)), fc.boolean(), (text, other, isReversed) => {
         const marked = markProtected(text);
         assert.equal(marked.parts.map((part) => part.text).join(''), text);
-        const words = marked.text.split(/(\[\d+\])/).map((word) => (/^\[\d+\]$/.test(word) ? word : other(word)));
+        const translateWord = (word: string): string => (/[\p{L}\p{N}]/u.test(word) ? `${other(word)}x` : other(word));
+        const words = marked.text
+          .split(/(\[\d+\])/)
+          .map((word) => (/^\[\d+\]$/.test(word) ? word : translateWord(word)));
         const restored = restoreMarks(
-          (isReversed && !text.includes('</') ? words.toReversed() : words).join(''),
+          (isReversed && !text.includes('</') && marked.links.length === 0 ? words.toReversed() : words).join(''),
           marked,
         );
         assert.ok(restored !== undefined);

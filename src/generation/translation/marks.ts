@@ -1,10 +1,12 @@
-import { findProtectedSpans } from './protected-spans.ts';
+import { findProtectedSpans, type ProtectedSpan } from './protected-spans.ts';
 
 /** A text whose protected parts are replaced by numbered marks. */
 export interface ProtectedText {
   readonly text: string;
-  /** Original of mark 1, 2, …; equal parts share a number. */
+  /** Original of mark 1, 2, …; equal parts share a number, except the marks of links. */
   readonly originals: readonly string[];
+  /** Numbers of the marks around the texts of links. */
+  readonly links: readonly LinkMarks[];
   /** The original text, divided into protected and translatable parts. */
   readonly parts: readonly TextPart[];
 }
@@ -12,6 +14,12 @@ export interface ProtectedText {
 export interface TextPart {
   readonly text: string;
   readonly isProtected: boolean;
+  readonly link?: ProtectedSpan['link'];
+}
+
+interface LinkMarks {
+  readonly open: number;
+  readonly close: number;
 }
 
 /**
@@ -21,17 +29,24 @@ export interface TextPart {
 export function markProtected(text: string): ProtectedText {
   const parts = splitAtProtected(text);
   const numbers = new Map<string, number>();
+  const originals: string[] = [];
+  const links = new Map<number, { open: number; close: number }>();
   let marked = '';
   for (const part of parts) {
     if (!part.isProtected) {
       marked += part.text.normalize('NFC');
       continue;
     }
-    const number = numbers.get(part.text) ?? numbers.size + 1;
-    numbers.set(part.text, number);
+    const known = part.link ? undefined : numbers.get(part.text);
+    const number = known ?? originals.push(part.text);
+    if (!part.link) numbers.set(part.text, number);
+    else {
+      const marks = links.get(part.link.index) ?? { open: 0, close: 0 };
+      links.set(part.link.index, { ...marks, [part.link.isOpening ? 'open' : 'close']: number });
+    }
     marked += formatNumberMark(number);
   }
-  return { text: marked, originals: [...numbers.keys()], parts };
+  return { text: marked, originals, links: [...links.values()], parts };
 }
 
 export const formatNumberMark = (number: number): string => `[${number}]`;
@@ -39,16 +54,16 @@ export const formatNumberMark = (number: number): string => `[${number}]`;
 export const MARK = /\[ ?(\d{1,4}) ?\]/g;
 
 function splitAtProtected(text: string): readonly TextPart[] {
-  const spans = [
+  const spans: readonly ProtectedSpan[] = [
     ...findProtectedSpans(text),
     ...Array.from(text.matchAll(MARK), (match) => ({ start: match.index, end: match.index + match[0].length })),
   ].toSorted((one, other) => one.start - other.start);
   const parts: TextPart[] = [];
   let at = 0;
-  for (const { start, end } of spans) {
+  for (const { start, end, ...span } of spans) {
     if (start < at) continue;
     if (start > at) parts.push({ text: text.slice(at, start), isProtected: false });
-    parts.push({ text: text.slice(start, end), isProtected: true });
+    parts.push({ ...span, text: text.slice(start, end), isProtected: true });
     at = end;
   }
   if (at < text.length) parts.push({ text: text.slice(at), isProtected: false });
@@ -56,16 +71,17 @@ function splitAtProtected(text: string): readonly TextPart[] {
 }
 
 /**
- * Replaces marks by their originals. Returns undefined unless each mark occurs as often as before and no tag closes
- * before it opens.
+ * Replaces marks by their originals. Returns undefined unless each mark occurs as often as before, no tag closes before it
+ * opens, and each link still surrounds its text.
  */
-export function restoreMarks(translated: string, { text, originals }: ProtectedText): string | undefined {
+export function restoreMarks(translated: string, { text, originals, links }: ProtectedText): string | undefined {
   if (originals.length === 0) return translated;
   const wanted = countMarks(text);
   const found = countMarks(translated);
   if (wanted.size !== found.size) return undefined;
   for (const [number, count] of wanted) if (found.get(number) !== count) return undefined;
   if (hasValidTagOrder(text, originals) && !hasValidTagOrder(translated, originals)) return undefined;
+  if (!hasValidLinks(translated, text, links)) return undefined;
   return removeTagGaps(translated, text, originals).replaceAll(
     MARK,
     (_, number: string) => originals[Number(number) - 1] ?? '',
@@ -86,14 +102,31 @@ function hasValidTagOrder(marked: string, originals: readonly string[]): boolean
   return true;
 }
 
-/** Removes spaces that the model inserted between a tag and its content, unless the source has them. */
+/** Links must close in the order in which they opened, and a link with a text must still have one. */
+function hasValidLinks(translated: string, source: string, links: readonly LinkMarks[]): boolean {
+  const openByClose = new Map(links.map(({ open, close }) => [close, open]));
+  const opening = new Set(links.map(({ open }) => open));
+  const openLinks: number[] = [];
+  for (const [, mark] of translated.matchAll(MARK)) {
+    const number = Number(mark);
+    if (opening.has(number)) openLinks.push(number);
+    const open = openByClose.get(number);
+    if (open !== undefined && openLinks.pop() !== open) return false;
+  }
+  return links.every((link) => !hasLinkText(source, link) || hasLinkText(translated, link));
+}
+
+const hasLinkText = (marked: string, { open, close }: LinkMarks): boolean =>
+  /[\p{L}\p{N}]/u.test(marked.split(formatNumberMark(open))[1]?.split(formatNumberMark(close))[0] ?? '');
+
+/** Removes spaces that the model inserted between a tag or link and its content, unless the source has them. */
 function removeTagGaps(translated: string, source: string, originals: readonly string[]): string {
   let text = translated;
   for (const [at, original] of originals.entries()) {
     const mark = RegExp.escape(formatNumberMark(at + 1));
-    if (/^<[A-Za-z]/.test(original) && !new RegExp(`${mark}\\s`).test(source))
+    if (/^<[A-Za-z]|^!?\[$/.test(original) && !new RegExp(`${mark}\\s`).test(source))
       text = text.replaceAll(new RegExp(`(${mark}) +`, 'g'), '$1');
-    if (original.startsWith('</') && !new RegExp(`\\s${mark}`).test(source))
+    if (/^<\/|^\][([]/.test(original) && !new RegExp(`\\s${mark}`).test(source))
       text = text.replaceAll(new RegExp(` +(${mark})`, 'g'), '$1');
   }
   return text;

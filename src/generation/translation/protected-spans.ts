@@ -1,8 +1,12 @@
+import { findMarkdownLinks } from './markdown-links.ts';
+
 /** A range of a text that a translation must not change. */
 export interface ProtectedSpan {
   readonly start: number;
   /** Position after the last character. */
   readonly end: number;
+  /** Absent: the range is no mark of a link. */
+  readonly link?: { readonly index: number; readonly isOpening: boolean };
 }
 
 /**
@@ -37,10 +41,35 @@ const PATTERNS: readonly RegExp[] = [
 
 const ANY_PROTECTED = new RegExp(PATTERNS.map(({ source }) => `(?:${source})`).join('|'), 'gu');
 
-/** Returns the protected ranges in text order, without overlaps. */
+/** Returns the protected ranges in text order, without overlaps. The text of a link is not protected, its marks are. */
 export function findProtectedSpans(text: string): readonly ProtectedSpan[] {
-  return Array.from(text.matchAll(ANY_PROTECTED), (match) => ({
-    start: match.index,
-    end: match.index + match[0].length,
-  }));
+  const marks = findMarkdownLinks(text)
+    .flatMap(({ open, close }, link): ProtectedSpan[] => [
+      { ...open, link: { index: link, isOpening: true } },
+      { ...close, link: { index: link, isOpening: false } },
+    ])
+    .toSorted((one, other) => one.start - other.start);
+  const spans: ProtectedSpan[] = [];
+  let at = 0;
+  for (const mark of [...marks, { start: text.length, end: text.length }]) {
+    const start = at;
+    for (const match of text.slice(start, mark.start).matchAll(ANY_PROTECTED))
+      spans.push({ start: start + match.index, end: start + match.index + match[0].length });
+    if (mark.end > mark.start) spans.push(mark);
+    at = mark.end;
+  }
+  return spans;
+}
+
+/** Returns the ranges that must not be divided: whole links, and the protected ranges outside of links. */
+export function findUnbreakableSpans(text: string): readonly ProtectedSpan[] {
+  const spans: { start: number; end: number }[] = [];
+  let openLinks = 0;
+  for (const { start, end, link } of findProtectedSpans(text)) {
+    const last = spans.at(-1);
+    if (openLinks > 0 && last) last.end = end;
+    else spans.push({ start, end });
+    if (link) openLinks += link.isOpening ? 1 : -1;
+  }
+  return spans;
 }

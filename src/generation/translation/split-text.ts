@@ -1,4 +1,4 @@
-import { findProtectedSpans, type ProtectedSpan } from './protected-spans.ts';
+import { findProtectedSpans, findUnbreakableSpans, type ProtectedSpan } from './protected-spans.ts';
 
 /** A part of a text: a sentence to translate, or text that stays unchanged. Joined in order, the parts are the text. */
 export type Piece =
@@ -79,7 +79,7 @@ function* splitLines(text: string): Generator<readonly [line: string, ending: st
 
 /** Splits at tabs and runs of spaces outside protected parts, each column with the gap after it. */
 function* splitColumns(line: string): Generator<readonly [column: string, gap: string]> {
-  const spans = findProtectedSpans(line);
+  const spans = findUnbreakableSpans(line);
   let at = 0;
   let start = 0;
   for (const { index, 0: gap } of line.matchAll(/\s+/g)) {
@@ -128,7 +128,7 @@ const LETTER = /\p{L}/u;
 
 /** Splits into sentences, ignoring sentence ends inside protected parts. */
 function* splitSentences(line: string, segmenter: Intl.Segmenter): Generator<string> {
-  const spans = findProtectedSpans(line);
+  const spans = findUnbreakableSpans(line);
   let at = 0;
   let start = 0;
   for (const { index, segment } of segmenter.segment(line)) {
@@ -154,7 +154,7 @@ const INSIDE_AFTER =
 
 function* cutSentence(sentence: string, charactersMax: number): Generator<string> {
   // Spans of the whole sentence: after a cut, `www.` would look like a URL although it stood inside a word.
-  const spans = findProtectedSpans(sentence);
+  const spans = findUnbreakableSpans(sentence);
   let start = 0;
   while (sentence.length - start > charactersMax) {
     const remainingSpans = spans.map((span) => ({ start: span.start - start, end: span.end - start }));

@@ -45,17 +45,34 @@ export interface MissingWordings {
 
 /** @param line A translation that still has the marks of protected parts. Marks show no wording. */
 export function findMissingWordings(line: string, terms: readonly TermOccurrence[]): MissingWordings {
+  const missing = countWordings(line, terms).filter(({ shown, wanted }) => shown < wanted);
+  const missingTerms = new Set(missing.flatMap((wording) => wording.terms));
+  return {
+    terms: terms.filter((term) => missingTerms.has(term)),
+    count: missing.reduce((sum, { shown, wanted }) => sum + wanted - shown, 0),
+  };
+}
+
+interface WordingCount {
+  /** Terms with this wording. */
+  readonly terms: readonly TermOccurrence[];
+  /** Occurrences of these terms in the source. */
+  readonly wanted: number;
+  /** Occurrences of the wording in the translation. */
+  readonly shown: number;
+}
+
+/** Counts each required wording in a translation. */
+export function countWordings(line: string, terms: readonly TermOccurrence[]): readonly WordingCount[] {
   const shownRanges = findWordingRanges(line, terms);
-  const missingWordings = new Set<string>();
-  let count = 0;
-  for (const [wording, sameWording] of Map.groupBy(terms, ({ target }) => target)) {
-    const wanted = sameWording.reduce((sum, term) => sum + term.ranges.length, 0);
-    const missing = wanted - (shownRanges.get(wording)?.length ?? 0);
-    if (missing <= 0) continue;
-    missingWordings.add(wording);
-    count += missing;
-  }
-  return { terms: terms.filter(({ target }) => missingWordings.has(target)), count };
+  return Array.from(
+    Map.groupBy(terms, ({ target }) => target),
+    ([wording, sameWording]) => ({
+      terms: sameWording,
+      wanted: sameWording.reduce((sum, term) => sum + term.ranges.length, 0),
+      shown: shownRanges.get(wording)?.length ?? 0,
+    }),
+  );
 }
 
 /**

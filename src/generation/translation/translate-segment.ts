@@ -4,6 +4,7 @@ import type { TextResult } from './collect-text.ts';
 import { restoreTermMarks, markTerms, replaceTerms, appendWordings, removeDuplicateWordings } from './rewrite-terms.ts';
 import { findMissingWordings, restoreWordingCase, type TermOccurrence } from './terms.ts';
 import { extractTranslation } from './extract-translation.ts';
+import { countProblems, findProblems, type TranslationProblems } from './checks/find-problems.ts';
 
 /** Input of one model run for a segment. */
 export interface SegmentAttempt {
@@ -12,8 +13,10 @@ export interface SegmentAttempt {
   readonly terms: readonly TermOccurrence[];
   readonly hasWordings: boolean;
   readonly keptWords: readonly string[];
-  /** An earlier answer was empty or repeated the text. */
+  /** An earlier answer was empty or stayed in the source language. */
   readonly isRetry: boolean;
+  /** Sentences about the faults of an earlier answer, for the instruction. */
+  readonly corrections: readonly string[];
 }
 
 export interface SegmentDeps {
@@ -34,12 +37,13 @@ export interface SegmentResult {
   readonly isTruncated: boolean;
   /** Tokens of the accepted answers, without rejected attempts. */
   readonly tokens: number;
-  /** No answer was usable: the text is the source. */
+  /** No answer was usable, so that the text is the source; or it stayed in the source language. */
   readonly isUntranslated: boolean;
+  readonly problems: Omit<TranslationProblems, 'isUntranslated'>;
 }
 
 interface SegmentCandidate extends SegmentResult {
-  /** The answer is neither empty nor a repetition of the source. */
+  /** The answer is neither empty nor in the source language. */
   readonly isTranslated: boolean;
   /** Number of missing required wordings. */
   readonly missingWordings: number;
@@ -49,8 +53,9 @@ interface SegmentCandidate extends SegmentResult {
 
 /**
  * Translates and checks one segment: protected parts must be intact, and terms must show their wordings. Missing
- * wordings are retried: as brackets after their terms, then in place of the terms, then as marks. If the model still
- * drops protected parts, the text between them is translated part by part. Returns the best attempt.
+ * wordings are retried: as brackets after their terms, then in place of the terms, then as marks. A wrong number or unit
+ * and a repeated term are retried once. If the model still drops protected parts, the text between them is translated part
+ * by part. Returns the best attempt.
  */
 export async function translateSegment(text: string, deps: SegmentDeps): Promise<SegmentResult> {
   const marked = markProtected(text);
@@ -58,6 +63,7 @@ export async function translateSegment(text: string, deps: SegmentDeps): Promise
   const occurrences = deps.findTerms(source);
   const hasMarks = marked.originals.length > 0;
   const isForeign = deps.source?.code !== deps.target.code;
+  const evaluate = (translation: string): AnswerEvaluation => evaluateAnswer(translation, marked, occurrences, deps);
   const attempt = async ({ cleanUp = keepLine, ...retryOptions }: RetryOptions): Promise<SegmentCandidate> => {
     const fullAttempt = {
       text: source,
@@ -66,13 +72,17 @@ export async function translateSegment(text: string, deps: SegmentDeps): Promise
       hasWordings: false,
       keptWords: [],
       isRetry: false,
+      corrections: [],
       ...retryOptions,
     };
     const answer = await deps.run(fullAttempt, 0);
     const translation = extractTranslation(answer.text, source);
+    const { isUntranslated, ...evaluation } = evaluate(restoreWordingCase(cleanUp(translation), occurrences));
+    const isSource = isForeign && isEcho(translation, fullAttempt, source);
     return {
-      ...evaluateAnswer(restoreWordingCase(cleanUp(translation), occurrences), marked, occurrences),
-      isTranslated: translation !== '' && !(isForeign && isEcho(translation, fullAttempt, source)),
+      ...evaluation,
+      isUntranslated: false,
+      isTranslated: translation !== '' && !isSource && !isUntranslated,
       isTruncated: answer.reason === 'length',
       tokens: answer.usage.completionTokens,
     };
@@ -89,13 +99,23 @@ export async function translateSegment(text: string, deps: SegmentDeps): Promise
     if (best.missingTerms.length === 0 || best.isTruncated) break;
     await retry(createRetry(best.missingTerms, { found: occurrences, marked, target: deps.target }));
   }
+  const corrections = createCorrections(best.problems);
+  if (corrections.length > 0 && !best.isTruncated) await retry({ corrections });
   if (hasMarks && !(best.hasAllMarks && best.isTranslated) && !best.isTruncated) {
     const other = await translateParts(marked, occurrences, deps);
     if (isBetter(other, best)) best = other;
   }
-  if (best.text !== '' || best.isTruncated) return best;
-  return { ...best, ...evaluateAnswer(source, marked, occurrences), isUntranslated: true };
+  if (best.text !== '' || best.isTruncated) return { ...best, isUntranslated: !best.isTranslated && best.text !== '' };
+  return { ...best, ...evaluate(source), isUntranslated: true };
 }
+
+/** Tells the model which faults its last answer had. */
+const createCorrections = ({ numbers, repeatedTerms }: SegmentResult['problems']): readonly string[] => [
+  ...(numbers === undefined
+    ? []
+    : [`Write all numbers and units as in the text${numbers.length > 0 ? `: ${numbers.join(', ')}` : ''}.`]),
+  ...repeatedTerms.map(({ target }) => `Write "${target}" only where it belongs, and not twice.`),
+];
 
 const keepLine = (line: string): string => line;
 
@@ -144,20 +164,31 @@ const RETRIES: readonly CreateRetry[] = [
   }),
 ];
 
+type AnswerEvaluation = Omit<SegmentCandidate, 'isTranslated' | 'isTruncated' | 'tokens'>;
+
 function evaluateAnswer(
   text: string,
   marked: ProtectedText,
   found: readonly TermOccurrence[],
-): Omit<SegmentCandidate, 'isTranslated' | 'isTruncated' | 'tokens'> {
+  { source: from, target: to }: SegmentDeps,
+): AnswerEvaluation {
   const restored = restoreMarks(text, marked);
   const { terms, count } = findMissingWordings(text, found);
+  const { isUntranslated, ...problems } = findProblems({
+    source: marked.text,
+    translation: text,
+    terms: found,
+    from,
+    to,
+  });
   return {
     text: restored ?? restoreAvailableMarks(text, marked),
     hasAllMarks: restored !== undefined && text !== '',
     terms: found,
     missingTerms: terms,
     missingWordings: count,
-    isUntranslated: false,
+    isUntranslated,
+    problems,
   };
 }
 
@@ -166,7 +197,8 @@ function isBetter(one: SegmentCandidate, other: SegmentCandidate): boolean {
   if (one.hasAllMarks !== other.hasAllMarks) return one.hasAllMarks;
   if (one.isTranslated !== other.isTranslated) return one.isTranslated;
   if (one.missingTerms.length !== other.missingTerms.length) return one.missingTerms.length < other.missingTerms.length;
-  return one.missingWordings < other.missingWordings;
+  if (one.missingWordings !== other.missingWordings) return one.missingWordings < other.missingWordings;
+  return countProblems(one.problems) < countProblems(other.problems);
 }
 
 /** Translates the text between protected parts part by part, and copies the protected parts. */
@@ -186,6 +218,7 @@ async function translateParts(
     const core = part.text.trim();
     if (part.isProtected || isCut || !/\p{L}/u.test(core)) {
       text += part.text;
+      if (!part.isProtected) translatedText += part.text;
       continue;
     }
     const translated = await translateSegment(core, { ...deps, run });
@@ -197,13 +230,22 @@ async function translateParts(
     tokens += translated.tokens;
   }
   const { terms, count } = findMissingWordings(translatedText, found);
+  const source = parts.map((part) => (part.isProtected ? ' ' : part.text)).join('');
+  const { isUntranslated, ...problems } = findProblems({
+    source,
+    translation: translatedText,
+    terms: found,
+    from: deps.source,
+    to: deps.target,
+  });
   return {
     text,
     terms: found,
     missingTerms: terms,
     missingWordings: count,
     isTruncated: isCut,
-    isTranslated: hasOutput,
+    isTranslated: hasOutput && !isUntranslated,
+    problems,
     hasAllMarks: !isCut,
     tokens,
     isUntranslated: !hasOutput,

@@ -97,6 +97,76 @@ describe('translate', () => {
     }
   });
 
+  it('translates the text of Markdown links, and keeps their structure whatever the model does', async () => {
+    const source = 'Read [the guide. It helps](https://a.example/g "Guide") or ![a map](m.png).';
+    const keeping = createTestTranslator(toUpperCase);
+    assert.equal(
+      (await keeping.translateAll(createTranslationRequest(source))).text,
+      'READ [THE GUIDE. IT HELPS](https://a.example/g "Guide") OR ![A MAP](m.png).',
+    );
+    assert.deepEqual(
+      keeping.modelCalls.map(({ text }) => text),
+      ['Read [1]the guide. It helps[2] or [3]a map[4].'],
+    );
+    const dropping = createTestTranslator(({ text }) => text.toUpperCase().replaceAll(/\[\d\]/g, ''));
+    assert.equal(
+      (await dropping.translateAll(createTranslationRequest(source))).text,
+      'READ [THE GUIDE. IT HELPS](https://a.example/g "Guide") OR ![A MAP](m.png).',
+    );
+  });
+
+  it('asks once more for a wrong number or unit, naming it, and reports what remains', async () => {
+    const source = 'The lake is 5 km away.';
+    const learning = createTestTranslator(({ instruction }) =>
+      instruction.includes('as in the text: 5 km.') ? 'Der See ist 5 km entfernt.' : 'Der See ist 5 m entfernt.',
+    );
+    const { text, report } = await learning.translateAll(createTranslationRequest(source));
+    assert.equal(text, 'Der See ist 5 km entfernt.');
+    assert.equal(report, 'unverified; segments=1; untranslated=0; numbers=0; repeated=0');
+    assert.equal(learning.modelCalls.length, 2);
+    const failing = createTestTranslator(() => 'Der See ist 5 m entfernt.');
+    const failed = await failing.translateAll(createTranslationRequest(source));
+    assert.equal(failed.report, 'unverified; segments=1; untranslated=0; numbers=1; repeated=0');
+    assert.equal(failing.modelCalls.length, 2);
+  });
+
+  it('asks once more for a sentence in the source language, and reports one that stays', async () => {
+    const source = 'The library opens at nine.';
+    const learning = createTestTranslator(({ instruction }) =>
+      instruction.includes('Write every word in German')
+        ? 'Die Bibliothek öffnet um neun.'
+        : 'The library opens um neun.',
+    );
+    assert.equal(
+      (await learning.translateAll(createTranslationRequest(source))).text,
+      'Die Bibliothek öffnet um neun.',
+    );
+    const failing = createTestTranslator(() => 'The library opens um neun.');
+    const { report } = await failing.translateAll(createTranslationRequest(`${source}\nThanks.`));
+    assert.equal(report, 'unverified; segments=2; untranslated=1; numbers=0; repeated=0');
+    assert.equal(failing.modelCalls.length, 3);
+  });
+
+  it('asks once more for a term that occurs twice', async () => {
+    const learning = createTestTranslator(({ instruction }) =>
+      instruction.includes('and not twice') ? 'Der Stadtgarten ist offen.' : 'Der Stadtgarten (Stadtgarten) ist offen.',
+    );
+    const request = createTranslationRequest('The park is open.', { terms: park });
+    const { text, report, termScore } = await learning.translateAll(request);
+    assert.deepEqual([text, termScore], ['Der Stadtgarten ist offen.', '1/1']);
+    assert.match(report ?? '', /repeated=0/);
+    const failing = await createTestTranslator(() => 'Stadtgarten, Stadtgarten.').translateAll(request);
+    assert.match(failing.report ?? '', /repeated=1/);
+  });
+
+  it('reports a text of the memory as such', async () => {
+    const memory = [{ source: 'One.', target: 'Eins.' }];
+    const { report } = await createTestTranslator(toUpperCase).translateAll(
+      createTranslationRequest('One.', { memory }),
+    );
+    assert.equal(report, 'memory');
+  });
+
   it('uses exact matches of the memory, and shows similar ones as examples', async () => {
     const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
     const memory = [
@@ -392,10 +462,12 @@ describe('protected parts of a translation', () => {
 
 describe('terms of a translation', () => {
   it('are in the instruction only if they occur in the text, and are counted', async () => {
-    const { translateAll, modelCalls } = createTestTranslator(({ text }) => text.replace('park', 'Stadtgarten'));
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
+      text.toUpperCase().replace('PARK', 'Stadtgarten'),
+    );
     const terms = [...park, { source: 'lake', target: 'Weiher' }];
     const { text, termScore: score } = await translateAll(createTranslationRequest('The park is big.', { terms }));
-    assert.deepEqual([text, score], ['The Stadtgarten is big.', '1/1']);
+    assert.deepEqual([text, score], ['THE Stadtgarten IS BIG.', '1/1']);
     assert.equal(modelCalls.length, 1);
     assert.match(modelCalls[0]?.instruction ?? '', /"park" as "Stadtgarten"/);
     assert.doesNotMatch(modelCalls[0]?.instruction ?? '', /lake/);

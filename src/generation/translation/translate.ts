@@ -14,7 +14,7 @@ import { createPrefetcher, type Prefetcher } from './prefetcher.ts';
 import { createTranslationRuns, type TranslationRuns } from './translation-runs.ts';
 import { createSummingLog } from './summing-log.ts';
 import { splitText, type Piece } from './split-text.ts';
-import { createTermReport, type TermReport } from './term-report.ts';
+import { createTranslationReport, formatTranslationReport, type TranslationReport } from './translation-report.ts';
 import { createTermFinder } from './terms.ts';
 import { translateSegment, type SegmentResult } from './translate-segment.ts';
 import type { Translate, TranslationOptions } from './translation.ts';
@@ -34,7 +34,12 @@ export function createTranslate({ generate, detectLanguage, ...countDeps }: Tran
     const { request, options } = translationRequest;
     const text = request.messages.map(getMessageText).join('');
     const tokensPerCharacter = await countInput(translationRequest, text, countDeps, on, context);
-    if (!options) return { ...(await generate(request, on, context)), formatTermScore: () => undefined };
+    if (!options)
+      return {
+        ...(await generate(request, on, context)),
+        formatTermScore: () => undefined,
+        formatReport: () => undefined,
+      };
 
     const source = options.source ?? (await detectLanguage(text));
     const memory = createTranslationMemory(options.memory);
@@ -51,7 +56,7 @@ export function createTranslate({ generate, detectLanguage, ...countDeps }: Tran
     const charactersMax = Math.ceil(TRANSLATION_SEGMENT_TOKENS_MAX / tokensPerCharacter);
     const locale = source?.code.split('_')[0] ?? 'und';
     const units = splitUnits(text, memory, () => splitText(text, { locale, charactersMax }), charactersMax);
-    const report = createTermReport();
+    const report = createTranslationReport();
     const findTerms = createTermFinder(options.terms);
     const segments = createPrefetcher(
       units.filter(({ type }) => type === 'segment').map((unit) => unit.text),
@@ -68,6 +73,7 @@ export function createTranslate({ generate, detectLanguage, ...countDeps }: Tran
         batches: createEventStream(parts, { runs, stop, report, context }),
         ignored: [...runs.ignored(), ...findIgnoredFields(request)],
         formatTermScore: () => (options.terms.length > 0 ? `${report.shown}/${report.found}` : undefined),
+        formatReport: () => formatTranslationReport(report),
       };
     } catch (error) {
       abortRuns(stop);
@@ -124,7 +130,7 @@ async function* translateUnits(
     options,
     runs,
     report,
-  }: { readonly options: TranslationOptions; readonly runs: TranslationRuns; readonly report: TermReport },
+  }: { readonly options: TranslationOptions; readonly runs: TranslationRuns; readonly report: TranslationReport },
 ): AsyncGenerator<TranslatedPart> {
   let pendingText = '';
   let next = 0;
@@ -156,7 +162,7 @@ async function* translateUnits(
 interface EventDeps {
   readonly runs: TranslationRuns;
   readonly stop: LinkedAbort;
-  readonly report: TermReport;
+  readonly report: TranslationReport;
   readonly context: RequestContext;
 }
 
@@ -219,7 +225,9 @@ async function* encodeEvents(
     translationRuns: runs.count(),
     termsFound: report.found,
     termsKept: report.shown,
-    ...(report.untranslatedSegments > 0 ? { untranslatedSegments: report.untranslatedSegments } : {}),
+    ...(report.untranslated > 0 ? { untranslatedSegments: report.untranslated } : {}),
+    ...(report.numbers > 0 ? { wrongNumberSegments: report.numbers } : {}),
+    ...(report.repeated > 0 ? { repeatedTermSegments: report.repeated } : {}),
   });
   yield [
     ...createStartEvents(),

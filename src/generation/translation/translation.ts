@@ -31,6 +31,11 @@ export interface Translation extends Generation {
    * the last event; undefined without terms.
    */
   readonly formatTermScore: () => string | undefined;
+  /**
+   * Returns what the checks found, such as `unverified; segments=4; untranslated=0; numbers=1; repeated=0`. Final after the
+   * last event; undefined when the message is a complete prompt.
+   */
+  readonly formatReport: () => string | undefined;
 }
 
 /**

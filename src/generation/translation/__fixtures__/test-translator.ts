@@ -82,10 +82,10 @@ export function createTestTranslator(answer: AnswerModelCall) {
     translate,
     /** Returns the complete translation and its metadata. */
     async translateAll(request: TranslationRequest) {
-      const { batches, ignored, formatTermScore } = await translate(request, { interface: 'chat' }, TRANSLATION_CONTEXT);
+      const { batches, ignored, formatTermScore, formatReport } = await translate(request, { interface: 'chat' }, TRANSLATION_CONTEXT);
       const result = await collectResult(batches);
       const text = result.choices.flatMap(({ blocks }) => blocks.map((block) => block.text)).join('');
-      return { text, reason: result.choices[0]?.reason, usage: result.usage, ignored, termScore: formatTermScore() };
+      return { text, reason: result.choices[0]?.reason, usage: result.usage, ignored, termScore: formatTermScore(), report: formatReport() };
     },
   };
 }

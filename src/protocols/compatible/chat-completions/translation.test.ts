@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RegionId } from '../../../core/region.ts';
-import { createCaller, readStream, createFakeTranslation } from '../../fields/__fixtures__/fake-translation.ts';
+import {
+  createCaller,
+  FAKE_REPORT,
+  readStream,
+  createFakeTranslation,
+} from '../../fields/__fixtures__/fake-translation.ts';
 import { createChatCompletionsEndpoint } from './endpoint.ts';
 
 const messages = [{ role: 'user', content: 'One. Two.' }];
@@ -20,7 +25,11 @@ test('passes decoded options to the translation and returns a chat completion wi
   const { ask, lastCall } = setUp();
   const reply = await ask({ ...body, temperature: 0.2, max_tokens: 5, seed: 3, top_k: 4, other: 1 });
   assert.equal(reply.type, 'json');
-  assert.deepEqual(reply.headers, { 'x-parley-ignored': 'stop,other', 'x-parley-terms': '1/2' });
+  assert.deepEqual(reply.headers, {
+    'x-parley-ignored': 'stop,other',
+    'x-parley-terms': '1/2',
+    'x-parley-translation': FAKE_REPORT,
+  });
   const parsedReply = JSON.parse(JSON.stringify(reply.body));
   assert.equal(parsedReply.choices[0].message.content, 'Eins. Zwei.');
   assert.equal(parsedReply.usage.total_tokens, 11);
@@ -38,9 +47,9 @@ test('streams increments, and a comment with the terms before the last chunks', 
   const text = await readStream(await setUp().ask({ ...body, stream: true, stream_options: { include_usage: true } }));
   assert.deepEqual(contents(text), ['', 'Eins.', ' Zwei.', '']);
   const lines = text.split('\n\n');
-  assert.equal(lines.indexOf(':parley-terms 1/2'), 3);
-  assert.match(lines[4] ?? '', /"finish_reason":"stop"/);
-  assert.match(lines[5] ?? '', /"total_tokens":11/);
+  assert.deepEqual(lines.slice(3, 5), [':parley-terms 1/2', `:parley-translation ${FAKE_REPORT}`]);
+  assert.match(lines[5] ?? '', /"finish_reason":"stop"/);
+  assert.match(lines[6] ?? '', /"total_tokens":11/);
 });
 
 test('streams the whole translation so far in each chunk for a cumulative model', async () => {

@@ -10,7 +10,7 @@ import { decodeTranslationOptions, TranslationOptionsWire } from '../../fields/t
 import { checkTranslation } from '../../fields/translation-rules.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { parseBody } from '../../parse.ts';
-import { encodeTermsHeader, withTermsComment } from '../../terms-coverage.ts';
+import { encodeTranslationHeaders, withTranslationComments } from '../../translation-report.ts';
 import { decodeChatCompletion } from './decode.ts';
 import { encodeChatCompletion } from './encode.ts';
 import type { ChatHead } from './head.ts';
@@ -44,7 +44,8 @@ export async function handleTranslation(
     field: 'messages',
     ...(wireOptions ? { options: decodeTranslationOptions(wireOptions, entry, topLevelPath) } : {}),
   };
-  const { batches, ignored, formatTermScore } = await translate(request, resolved, context);
+  const translation = await translate(request, resolved, context);
+  const { batches, ignored } = translation;
   const headers = encodeIgnoredHeader([
     ...toIgnoredFieldNames(wire, ignored),
     ...listIgnoredChatFields(wire),
@@ -52,11 +53,14 @@ export async function handleTranslation(
   ]);
   if (wire.stream !== true) {
     const result = await collectResult(batches);
-    return createJsonReply(encodeChatCompletion(head, result), { ...headers, ...encodeTermsHeader(formatTermScore()) });
+    return createJsonReply(encodeChatCompletion(head, result), {
+      ...headers,
+      ...encodeTranslationHeaders(translation),
+    });
   }
   const encoder = createChatStreamEncoder(head, { includeUsage: wire.stream_options?.include_usage === true });
   const source = entry.cumulative === true ? accumulateText(batches) : batches;
-  return createStreamReply(source, withTermsComment(encoder, formatTermScore), headers);
+  return createStreamReply(source, withTranslationComments(encoder, translation), headers);
 }
 
 type Batches = AsyncIterable<readonly GenerationEvent[]>;

@@ -32,6 +32,9 @@ const EVENTS: readonly (readonly GenerationEvent[])[] = [
   ],
 ];
 
+/** Report of every fake translation with options. */
+export const FAKE_REPORT = 'unverified; segments=1; untranslated=0; numbers=0; repeated=0';
+
 /**
  * Dependencies of an endpoint with a model that translates everything as "Eins. Zwei.", and a record of its last call.
  */
@@ -46,7 +49,7 @@ export function createFakeTranslation(entry: Partial<ModelEntry> = {}) {
         yield* EVENTS;
         isRead = true;
       })();
-      return Promise.resolve({ batches, ignored: ['stop'], formatTermScore: () => (isRead || request.options ? '1/2' : undefined) });
+      return Promise.resolve({ batches, ignored: ['stop'], formatTermScore: () => (isRead || request.options ? '1/2' : undefined), formatReport: () => (request.options ? FAKE_REPORT : undefined) });
     },
     catalogue: () => ({
       resolve: async (requestedName: string, wanted: object) => {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCaller, readStream, createFakeTranslation } from '../../fields/__fixtures__/fake-translation.ts';
+import {
+  createCaller,
+  FAKE_REPORT,
+  readStream,
+  createFakeTranslation,
+} from '../../fields/__fixtures__/fake-translation.ts';
 import { createTextGenerationEndpoint } from './endpoint.ts';
 
 const input = { messages: [{ role: 'user', content: 'One. Two.' }] };
@@ -33,6 +38,7 @@ test('answers with the translation object, regardless of result_format', async (
     assert.deepEqual(reply.headers, {
       'x-parley-ignored': format === 'text' ? 'parameters.stop,parameters.result_format' : 'parameters.stop',
       'x-parley-terms': '1/2',
+      'x-parley-translation': FAKE_REPORT,
     });
   }
   assert.partialDeepStrictEqual(lastCall, { wanted: { interface: 'native' }, target: { requestedName: body.model } });
@@ -62,7 +68,7 @@ test('streams the translation so far, or increments on request, and the terms co
     assert.equal(outputs[0].finish_reason, 'null');
     assert.match(
       text,
-      /:parley-terms 1\/2\n\nid:\d+\nevent:result\n:HTTP_STATUS\/200\ndata:[^\n]*"finish_reason":"stop"[^\n]*\n\n$/,
+      /:parley-terms 1\/2\n\n:parley-translation unverified[^\n]*\n\nid:\d+\nevent:result\n:HTTP_STATUS\/200\ndata:[^\n]*"finish_reason":"stop"[^\n]*\n\n$/,
     );
   }
 });

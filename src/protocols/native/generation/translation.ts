@@ -9,7 +9,7 @@ import { decodeTranslationOptions, TranslationOptionsWire } from '../../fields/t
 import { checkTranslation } from '../../fields/translation-rules.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { parseBody } from '../../parse.ts';
-import { encodeTermsHeader, withTermsComment } from '../../terms-coverage.ts';
+import { encodeTranslationHeaders, withTranslationComments } from '../../translation-report.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
 import { encodeGeneration } from './encode.ts';
 import type { AnswerFormat } from './answer-format.ts';
@@ -58,19 +58,20 @@ export async function handleTranslation(
     field: 'input.messages',
     ...(options ? { options: decodeTranslationOptions(options, entry, nested ? toNativePath : topLevelPath) } : {}),
   };
-  const { batches, ignored, formatTermScore } = await translate(request, resolved, context);
+  const translation = await translate(request, resolved, context);
+  const { batches, ignored } = translation;
   const headers = encodeIgnoredHeader([...listIgnoredGenerationFields(wire, fields, format, ignored), ...unknown]);
   if (!isStreamed) {
     const result = await collectResult(batches);
     return createJsonReply(encodeGeneration(result, format, context.requestId), {
       ...headers,
-      ...encodeTermsHeader(formatTermScore()),
+      ...encodeTranslationHeaders(translation),
     });
   }
   const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
   return createStreamReply(
     source,
-    withTermsComment(createGenerationStreamEncoder(format, context.requestId), formatTermScore),
+    withTranslationComments(createGenerationStreamEncoder(format, context.requestId), translation),
     headers,
   );
 }
