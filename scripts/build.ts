@@ -1,8 +1,8 @@
 // Compiles the published JavaScript: `npm run build`, or with `--out FOLDER` into another folder than dist.
 // `npm pack` and `npm publish` run it too, by scripts/prepack.ts.
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { copyFileSync, globSync, rmSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -18,3 +18,6 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
   cwd: root,
   stdio: 'inherit',
 });
+// Data that the code reads from beside itself.
+for (const file of globSync('**/*.whl', { cwd: join(root, 'src') }))
+  copyFileSync(join(root, 'src', file), join(out, file));

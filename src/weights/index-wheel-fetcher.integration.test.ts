@@ -27,19 +27,22 @@ const JSON_PAGE = JSON.stringify({
 
 test('parses an HTML index page with relative links and hashes', () => {
   const files = parseIndexPage(HTML, { contentType: 'text/html', base: 'https://index.test/simple/my-pkg/' });
-  assert.deepEqual(findWheel(files, { package: 'My.Pkg', version: '1.0' }), {
+  assert.deepEqual(findWheel(files, { package: 'My.Pkg', version: '1.0' }, ['none-any']), {
     name: 'my_pkg-1.0-py3-none-any.whl',
     url: 'https://index.test/files/my_pkg-1.0-py3-none-any.whl?a=1&b=2',
     sha256: HASH,
   });
-  assert.equal(findWheel(files, { package: 'my-pkg', version: '1.0.1' })?.sha256, undefined);
-  assert.equal(findWheel(files, { package: 'my-pkg', version: '2.0' }), undefined);
+  assert.equal(findWheel(files, { package: 'my-pkg', version: '1.0.1' }, ['none-any'])?.sha256, undefined);
+  assert.equal(findWheel(files, { package: 'my-pkg', version: '2.0' }, ['none-any']), undefined);
 });
 
 test('parses a JSON index page and ignores platform-specific wheels', () => {
   const base = 'https://index.test/simple/my-pkg/';
   const files = parseIndexPage(JSON_PAGE, { contentType: 'application/vnd.pypi.simple.v1+json', base });
-  assert.equal(findWheel(files, { package: 'my_pkg', version: '1.0' })?.url, 'https://index.test/simple/files/m.whl');
+  assert.equal(
+    findWheel(files, { package: 'my_pkg', version: '1.0' }, ['none-any'])?.url,
+    'https://index.test/simple/files/m.whl',
+  );
 });
 
 const WHEEL = Buffer.from('the wheel');

@@ -20,20 +20,28 @@ export function parseIndexPage(
   return contentType.includes('json') ? parseJson(text, base) : parseHtml(text, base);
 }
 
-/** Finds the platform-independent wheel of a version. Neither name nor version contains a dash (PEP 427). */
+/**
+ * Finds the wheel of a version whose name ends with one of the tags, the earlier tags first. Neither name nor version
+ * contains a dash (PEP 427).
+ */
 export function findWheel(
   files: readonly PackageIndexFile[],
   wanted: { package: string; version: string },
+  tags: readonly string[],
 ): PackageIndexFile | undefined {
-  return files.find(({ name }) => {
-    const [distribution = '', version, ...tags] = name.replace(/\.whl$/, '').split('-');
+  const wheels = files.filter(({ name }) => {
+    const [distribution = '', version] = name.split('-');
     return (
       name.endsWith('.whl') &&
       normalizePackageName(distribution) === normalizePackageName(wanted.package) &&
-      version === wanted.version &&
-      tags.join('-').endsWith('-none-any')
+      version === wanted.version
     );
   });
+  for (const tag of tags) {
+    const wheel = wheels.find(({ name }) => name.endsWith(`-${tag}.whl`));
+    if (wheel) return wheel;
+  }
+  return undefined;
 }
 
 function parseJson(text: string, base: string): PackageIndexFile[] {

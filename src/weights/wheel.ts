@@ -5,8 +5,30 @@ import type { WheelPart } from '../core/weights.ts';
 import { runPython, type PythonOptions } from './run-python.ts';
 import { statIfExists } from './file-system.ts';
 
-/** Downloads the wheel of a part into an empty folder and returns its path. */
-export type FetchWheel = (part: WheelPart, folder: string, signal: AbortSignal) => Promise<string>;
+/** Downloads the wheel of a package into an empty folder and returns its path. */
+export type FetchWheel = (
+  part: Pick<WheelPart, 'package' | 'version'>,
+  folder: string,
+  signal: AbortSignal,
+) => Promise<string>;
+
+/** The Python that must be able to load a wheel. */
+export interface WheelTarget {
+  /** Platform tag, such as `pyemscripten_2026_0_wasm32`. */
+  readonly platform: string;
+  /** Version of CPython, such as `3.14`. */
+  readonly python: string;
+}
+
+/** Ends of the names of wheels for a target, the preferred first. Absent: platform-independent wheels only. */
+export function getWheelTags(target: WheelTarget | undefined): readonly string[] {
+  if (!target) return ['none-any'];
+  const abi = `cp${target.python.replace('.', '')}`;
+  return [`${abi}-${abi}-${target.platform}`, 'none-any'];
+}
+
+const getTargetFlags = ({ platform, python }: WheelTarget): readonly string[] =>
+  `--platform ${platform} --python-version ${python} --implementation cp --abi cp${python.replace('.', '')}`.split(' ');
 
 /** Program that does the same as `python -m pip`. */
 const PIP = `
@@ -18,13 +40,16 @@ export const hasPip = async (options: PythonOptions): Promise<boolean> =>
   (await runPython(PIP, ['--version'], options)).status === 0;
 
 /** Downloads wheels by pip, which handles its index, proxies, certificates, retries and hash check itself. */
-export function createPipWheelFetcher(options: Omit<PythonOptions, 'signal'>): FetchWheel {
+export function createPipWheelFetcher(
+  options: Omit<PythonOptions, 'signal'> & { readonly target?: WheelTarget },
+): FetchWheel {
   return async (part, folder, signal) => {
     const name = `${part.package}==${part.version}`;
     const flags = ['--no-deps', '--only-binary=:all:', '--no-cache-dir', '--no-input', '--quiet'];
+    const targetFlags = options.target ? getTargetFlags(options.target) : [];
     // Temporary files go to this folder, so that they count as progress and are deleted with it.
     const environment = { ...options.environment, TMPDIR: folder, PIP_DISABLE_PIP_VERSION_CHECK: '1' };
-    const { status, errorText } = await runPython(PIP, ['download', ...flags, '-d', folder, name], {
+    const { status, errorText } = await runPython(PIP, ['download', ...flags, ...targetFlags, '-d', folder, name], {
       python: options.python,
       environment,
       signal,

@@ -3,6 +3,7 @@
 // protects
 // the border between its own realm and Python's realm (realm.ts).
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import { limitWasmMemory } from './limit-wasm-memory.ts';
 import { disableNetwork } from './disable-network.ts';
@@ -14,6 +15,7 @@ import { readLines } from './read-lines.ts';
 import { bootRealm } from './realm.ts';
 import type { Interpreter, RealmOptions, RealmProgram, Realm } from './realm.ts';
 import { defineTextCoding } from './text-coding.ts';
+import { TIME_ZONES } from './time-zones.ts';
 
 /** Folder in Python's own file system, not on the host. */
 const HOME_FOLDER = '/home/user';
@@ -65,6 +67,7 @@ function createInterpreterFiles({
   const paths = new Map([
     [WASM, `${pyodideFolder}/pyodide.asm.wasm`],
     ['pyodide/python_stdlib.zip', `${pyodideFolder}/python_stdlib.zip`],
+    ['time-zones', fileURLToPath(new URL(TIME_ZONES.fileName, import.meta.url))],
     ...wheelNames.map((name) => [`wheels/${name}`, `${wheelsFolder}/${name}`] as const),
     ...(snapshotFile === undefined ? [] : [['snapshot', snapshotFile] as const]),
   ]);

@@ -43,11 +43,23 @@ def _keep_own_frames(summary, seen):
         _keep_own_frames(inner, seen)
 
 
+def _explain_missing(error):
+    if not isinstance(error, ModuleNotFoundError) or not isinstance(error.name, str):
+        return ''
+    package = error.name.partition('.')[0]
+    if package in sys.modules or package in sys.stdlib_module_names:
+        return ''
+    return (
+        f'\nThe package {package} is not installed for programs; the standard library is. The operator of this server '
+        f'can add it: parley wheels add {package} (setting codeInterpreter.wheelsFolder).'
+    )
+
+
 def _describe(error):
     try:
         summary = traceback.TracebackException.from_exception(error, limit=-50, compact=True)
         _keep_own_frames(summary, set())
-        return ''.join(summary.format()).rstrip()
+        return ''.join(summary.format()).rstrip() + _explain_missing(error)
     except BaseException:
         return type(error).__name__
 

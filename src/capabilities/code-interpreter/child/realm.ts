@@ -146,6 +146,9 @@ export function bootRealm(host: RealmFunctions, options: RealmOptions, interpret
       sendSnapshot(python.makeMemorySnapshot());
       return;
     }
+    // Python reads the archive in place. Wheels of the operator come first in the path, so theirs may be newer.
+    python.FS.writeFile('/lib/time-zones.zip', readBytes('time-zones'));
+    python.runPython(`import sys; sys.path.append('/lib/time-zones.zip')`);
     if (options.wheelNames.length > 0) {
       await python.loadPackage(
         Array.from(options.wheelNames, (name) => `wheels/${name}`),

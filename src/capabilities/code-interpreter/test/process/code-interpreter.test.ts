@@ -235,6 +235,16 @@ tick()`;
     await assert.rejects(closing.open(), { kind: 'unsupported' });
   });
 
+  test('knows the time zones, and says how a missing package is added', async () => {
+    const { value } = await testInterpreter.runAlone(`import zoneinfo, datetime
+noon = datetime.datetime(2026, 7, 1, 12, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))
+(noon.utcoffset().seconds, len(zoneinfo.available_timezones()) > 400)`);
+    assert.equal(value, '(7200, True)');
+    const missing = await testInterpreter.runAlone('import numpy.linalg');
+    assert.match(missing.error?.message ?? '', /No module named 'numpy'\n.*: parley wheels add numpy \(.*wheelsFolder/);
+    assert.doesNotMatch((await testInterpreter.runAlone('import json.nothing')).error?.message ?? '', /wheels/);
+  });
+
   test('imports wheels of a folder, and returns figures as images', async () => {
     const folder = join(testInterpreter.folder, 'wheels');
     await mkdir(folder);
