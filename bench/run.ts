@@ -17,6 +17,8 @@ import { measureProxies } from './proxies.ts';
 import { measureSchemaAnswers } from './schemas.ts';
 import { formatTable } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
+import { measureProgramTruth } from './truth-programs.ts';
+import { measureTranslationTruth } from './truth-translation.ts';
 import { measureSchemaTruth } from './truth.ts';
 import { measureTranslation } from './translation.ts';
 import { measureLateTurn } from './turns.ts';
@@ -46,6 +48,16 @@ const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
     run: () => measureSchemaAnswers(modelsFolder, logProgress),
   },
   truth: { run: () => measureSchemaTruth(logProgress) },
+  'truth-programs': {
+    needsWeights: true,
+    longTask: 'answers 18 questions with programs, 10 minutes',
+    run: () => measureProgramTruth(modelsFolder, logProgress),
+  },
+  'truth-translation': {
+    needsWeights: true,
+    longTask: 'translates 24 sentences, 5 minutes',
+    run: () => measureTranslationTruth(modelsFolder, logProgress),
+  },
   translation: {
     needsWeights: true,
     longTask: 'translates 900 sentences, 30 minutes or more',
