@@ -100,7 +100,7 @@ export async function translateSegment(text: string, deps: SegmentDeps): Promise
     await retry(createRetry(best.missingTerms, { found: occurrences, marked, target: deps.target }));
   }
   const corrections = createCorrections(best.problems);
-  if (corrections.length > 0 && !best.isTruncated) await retry({ corrections });
+  if (corrections.length > 0 && best.isTranslated && !best.isTruncated) await retry({ corrections });
   if (hasMarks && !(best.hasAllMarks && best.isTranslated) && !best.isTruncated) {
     const other = await translateParts(marked, occurrences, deps);
     if (isBetter(other, best)) best = other;

@@ -25,14 +25,16 @@ export function findNumberProblem(source: string, translation: string): readonly
     if (match) remaining.splice(remaining.indexOf(match), 1);
     else if (same.length > 0 || !isWordNumber(number)) wrong.push(number.text);
   }
-  const isInvented = remaining.some((number) => !isWordNumber(number));
-  return wrong.length > 0 || isInvented ? wrong : undefined;
+  return wrong.length > 0 || remaining.some(isInvented) ? wrong : undefined;
 }
 
 const hasOtherUnit = ({ unit }: WrittenNumber, other: WrittenNumber): boolean =>
   unit !== undefined && other.unit !== undefined && unit !== other.unit;
 
 const isWordNumber = ({ values }: WrittenNumber): boolean => Number(values[0]) <= WORD_NUMBER_MAX;
+
+/** Whether a number that the source lacks has no short word: `fifty` and `two hundred` may become numbers. */
+const isInvented = ({ values }: WrittenNumber): boolean => Number(values[0]) > 100 && Number(values[0]) % 100 !== 0;
 
 /** Digits with separators between them: also blanks before groups of three. */
 const NUMBER =
