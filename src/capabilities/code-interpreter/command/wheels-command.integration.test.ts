@@ -124,6 +124,18 @@ describe('parley wheels add', () => {
     assert.match(output, new RegExp(`array-1.0-py3-none-any.whl +${hashBytes(Buffer.from('array'))}`));
   });
 
+  it('replaces other versions of a package', async () => {
+    await mkdir(wheels);
+    for (const name of ['array-0.9-py3-none-any.whl', 'array_tools-0.9-py3-none-any.whl', 'array-notes.txt'])
+      await writeFile(join(wheels, name), 'old');
+    await run(['array']);
+    assert.deepEqual((await readdir(wheels)).toSorted(), [
+      'array-1.0-py3-none-any.whl',
+      'array-notes.txt',
+      'array_tools-0.9-py3-none-any.whl',
+    ]);
+  });
+
   it('takes other packages from the package index by their version', async () => {
     const { output } = await run(['msgpack==1.2.4']);
     assert.deepEqual(await readdir(wheels), ['msgpack-1.2.4-cp314-cp314-pyemscripten_2026_0_wasm32.whl']);

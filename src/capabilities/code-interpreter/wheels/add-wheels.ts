@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ServiceError } from '../../../core/error.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -6,6 +6,7 @@ import { statIfExists } from '../../../weights/file-system.ts';
 import { hashFile } from '../../../weights/hash-file.ts';
 import { createPackageIndex } from '../../../weights/package-index.ts';
 import { createProgressMeter, type ReportProgress } from '../../../weights/progress-meter.ts';
+import { normalizePackageName } from '../../../weights/simple-index.ts';
 import { PULL_LIMITS, type Fetch } from '../../../weights/pull-limits.ts';
 import type { FetchWheel } from '../../../weights/wheel.ts';
 import type { DistributionPackage, PyodideDistribution } from './pyodide-distribution.ts';
@@ -35,7 +36,7 @@ export interface AddedWheel {
 
 /**
  * Adds wheels to the folder, each only after its hash is verified. Wheels that are there already are kept, so the
- * command can be repeated after an interruption.
+ * command can be repeated after an interruption. Other versions of an added package are deleted.
  * @throws ServiceError `upstream-failed` when a wheel cannot be had or has another hash; the signal's reason.
  */
 export async function addWheels(
@@ -61,7 +62,7 @@ export async function addWheels(
       const path = await fetchWheel?.(wanted, await mkdtemp(join(work, 'index-')), signal);
       if (path === undefined) continue;
       const sha256 = await computeHash(path, signal);
-      await publish(path, join(folder, basename(path)));
+      await publish(path, folder);
       added.push({ fileName: basename(path), sha256, isOld: false });
       onBytes(0);
     }
@@ -93,15 +94,21 @@ async function addPinned(wheel: DistributionPackage, options: AddPinnedOptions):
       'upstream-failed',
       `${fileName} was not added: its SHA-256 is ${found}, but Pyodide ${distribution.version} states ${sha256}.`,
     );
-  await publish(target, path);
+  await publish(target, folder);
   return { fileName, sha256, isOld: false };
 }
 
-/** Moves a finished wheel to its place. The sandbox may read it as another user. */
-async function publish(file: string, path: string): Promise<void> {
+/** Moves a finished wheel into the folder, in place of other versions of its package. The sandbox may read it as another user. */
+async function publish(file: string, folder: string): Promise<void> {
+  const fileName = basename(file);
   await chmod(file, 0o644);
-  await rename(file, path);
+  await rename(file, join(folder, fileName));
+  for (const name of await readdir(folder))
+    if (name !== fileName && name.endsWith('.whl') && getPackage(name) === getPackage(fileName))
+      await rm(join(folder, name));
 }
+
+const getPackage = (fileName: string): string => normalizePackageName(fileName.split('-')[0] ?? '');
 
 async function downloadPinned(
   { fileName }: DistributionPackage,
