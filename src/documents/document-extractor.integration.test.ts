@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
+import { until } from '../../test/until.ts';
 import { createTestDocx } from './__fixtures__/test-zip.ts';
 import { createDocumentExtractor, type DocumentExtractorOptions } from './document-extractor.ts';
 
@@ -20,10 +21,30 @@ const read = async (name: string, bytes: Uint8Array, options?: DocumentExtractor
   });
   return result.type === 'failed' ? result.reason : `${result.kind}: ${Buffer.from(result.text).toString()}`;
 };
+const REQUEST = { workspace: 'ws', signal: NEVER_ABORTED };
+
+/** Returns the ids of the processes that read documents for this one. */
+const listReaders = (): readonly number[] =>
+  execFileSync('ps', ['-axo', 'ppid=,pid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('reader-process') && line.trim().startsWith(`${process.pid} `))
+    .map((line) => Number(line.trim().split(/\s+/)[1]));
+
+const waitUntilEnded = (reader: number): Promise<boolean> =>
+  until('the process ends', { timeoutMs: 10_000 }, async () => (listReaders().includes(reader) ? undefined : true));
+
 /** A document that takes a second or more to read. */
 const SLOW_DOCUMENT = createTestDocx(`<w:document>${'<w:p><w:r><w:t>x</w:t></w:r></w:p>'.repeat(400_000)}`);
 
 describe('createDocumentExtractor', () => {
+  // Each test sees its own processes only.
+  afterEach(async () => {
+    for (const reader of listReaders()) {
+      process.kill(reader, 'SIGKILL');
+      await waitUntilEnded(reader);
+    }
+  });
+
   test('returns the same text for every piece size', async () => {
     const bytes = readFileSync(new URL('./__fixtures__/two-pages.pdf', import.meta.url));
     const extract = createDocumentExtractor();
@@ -117,11 +138,71 @@ describe('createDocumentExtractor', () => {
     await assert.rejects(long, /more bytes/);
   });
 
-  test('leaves no process running', async () => {
-    await read('a.txt', Buffer.from('a'));
-    const all = execFileSync('ps', ['-axo', 'ppid=,args='], { encoding: 'utf8' }).split('\n');
-    const children = all.filter((line) => line.trim().startsWith(`${process.pid} `)).join();
-    assert.doesNotMatch(children, /reader-process/);
+  test('reads simple documents one after the other in one process, until it has read enough', async () => {
+    const extract = createDocumentExtractor({ documentsPerProcess: 2 });
+    const readPage = async () => {
+      const result = await extract([Buffer.from('<p>a')], { ...REQUEST, name: 'a.html', sizeBytes: 4 });
+      assert.equal(result.type, 'text');
+      return listReaders();
+    };
+    const [reader, ...others] = await readPage();
+    assert.ok(reader !== undefined && others.length === 0);
+    await readPage();
+    await waitUntilEnded(reader);
+    const [next] = await readPage();
+    assert.notEqual(next, reader);
+  });
+
+  test('fails for a page that exceeds a limit, and reads the pages after it', async () => {
+    const extract = createDocumentExtractor({ limits: { heapMb: 24 } });
+    const good = Buffer.from('<p>good');
+    const hostile = Buffer.from(`<p ${Array.from({ length: 300_000 }, (_, at) => `a${at}=b`).join(' ')}>x`);
+    const readPage = async (bytes: Uint8Array) => {
+      const result = await extract([bytes], { ...REQUEST, name: 'a.html', sizeBytes: bytes.length });
+      return result.type === 'text' ? Buffer.from(result.text).toString() : result.reason;
+    };
+    const results = [await readPage(good), await readPage(hostile), await readPage(good)];
+    assert.deepEqual(results, ['good', 'The file takes too much memory to read.', 'good']);
+  });
+
+  test('reads a document whose process is killed in another one', async () => {
+    const extract = createDocumentExtractor();
+    const page = Buffer.from(`<p>${'many words '.repeat(200_000)}`);
+    const request = { ...REQUEST, name: 'a.html', sizeBytes: page.length };
+    await extract([Buffer.from('<p>a')], { ...request, sizeBytes: 4 });
+    const [reader] = listReaders();
+    assert.ok(reader !== undefined);
+    const reading = extract([page], request);
+    // The kill arrives before or while the process reads; both must not fail the document.
+    process.kill(reader, 'SIGKILL');
+    assert.equal((await reading).type, 'text');
+  });
+
+  test('never reads documents of two workspaces in one process', async () => {
+    const extract = createDocumentExtractor();
+    const readFor = async (workspace: string) => {
+      const known = new Set(listReaders());
+      await extract([Buffer.from('<p>a')], { ...REQUEST, workspace, name: 'a.html', sizeBytes: 4 });
+      return listReaders().filter((pid) => !known.has(pid)).length;
+    };
+    assert.deepEqual([await readFor('one'), await readFor('two'), await readFor('one')], [1, 1, 0]);
+  });
+
+  test('ends the process of an office document at once, and an idle one soon', async () => {
+    await createDocumentExtractor()([SLOW_DOCUMENT.subarray(0, 99)], { ...REQUEST, name: 'a.docx', sizeBytes: 99 });
+    assert.deepEqual(listReaders(), []);
+    await createDocumentExtractor({ idleMs: 1 })([Buffer.from('a')], { ...REQUEST, name: 'a.txt', sizeBytes: 1 });
+    for (const reader of listReaders()) await waitUntilEnded(reader);
+  });
+
+  test('does not keep its own process alive with an idle one', () => {
+    const url = new URL('./document-extractor.ts', import.meta.url).href;
+    const program = `
+      const { createDocumentExtractor } = await import(${JSON.stringify(url)});
+      const request = { workspace: 'w', name: 'a.html', sizeBytes: 4, signal: new AbortController().signal };
+      console.log((await createDocumentExtractor({ idleMs: 600_000 })([Buffer.from('<p>a')], request)).type);`;
+    const options = { encoding: 'utf8', timeout: 60_000 } as const;
+    assert.equal(execFileSync(process.execPath, ['--input-type=module', '-e', program], options).trim(), 'text');
   });
 
   test('queues extractions, and refuses more than the queue holds', async () => {
@@ -149,16 +230,9 @@ describe('createDocumentExtractor', () => {
   });
 
   test('runs with a lower priority than the service', async () => {
-    const extract = createDocumentExtractor();
-    let priority: number | undefined;
-    async function* source() {
-      const all = execFileSync('ps', ['-axo', 'ppid=,pid=,args='], { encoding: 'utf8' }).split('\n');
-      const line = all.find((each) => each.includes('reader-process') && each.trim().startsWith(`${process.pid} `));
-      priority = getPriority(Number(line?.trim().split(/\s+/)[1]));
-      yield Buffer.from('a');
-    }
-    await extract(source(), { workspace: 'ws', name: 'a', sizeBytes: 1, signal: NEVER_ABORTED });
-    assert.ok(priority !== undefined && priority > getPriority());
+    await createDocumentExtractor()([Buffer.from('a')], { ...REQUEST, name: 'a.txt', sizeBytes: 1 });
+    const [reader] = listReaders();
+    assert.ok(reader !== undefined && getPriority(reader) > getPriority());
   });
 
   test('frees the place in the queue of an aborted extraction', async () => {

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { ServiceError } from '../core/error.ts';
 import {
   DOCUMENT_BYTES_MAX,
@@ -11,17 +10,16 @@ import {
   DOCUMENT_READ_MS_MAX,
   DOCUMENT_RESIDENT_BYTES_MAX,
   DOCUMENT_TEXT_BYTES_MAX,
+  REUSED_READER_DOCUMENT_BYTES_MAX,
+  REUSED_READER_DOCUMENTS_MAX,
+  REUSED_READER_IDLE_MS,
 } from './limits.ts';
-import { startRestrictedProcess, writeToStdin } from '../lib/restricted-process.ts';
+import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { createSharedSemaphore } from '../lib/shared-semaphore.ts';
-import {
-  WALL_CLOCK_FACTOR,
-  describeExcessiveSize,
-  type DocumentKind,
-  type ExtractionResult,
-  type ExtractionLimits,
-} from './document.ts';
-import type { ReaderCommand, ReaderReport } from './reader-process.ts';
+import { detectKind } from './detect-kind.ts';
+import { WALL_CLOCK_FACTOR, describeExcessiveSize, type ExtractionResult, type ExtractionLimits } from './document.ts';
+import { startDocumentReader, type DocumentReader, type DocumentBytes, type ReaderOutcome } from './document-reader.ts';
+import { createReaderPool, type ReaderPool } from './reader-pool.ts';
 
 export interface ExtractionRequest {
   /** Workspace that the extraction works for. No workspace takes all processes. */
@@ -39,7 +37,7 @@ export interface DocumentExtractor {
    * @throws the signal's reason; any error of the source; ServiceError `overloaded` if too many extractions wait; Error
    * if the process fails for an unknown reason, so that a retry may succeed.
    */
-  (source: AsyncIterable<Uint8Array>, request: ExtractionRequest): Promise<ExtractionResult>;
+  (source: DocumentBytes, request: ExtractionRequest): Promise<ExtractionResult>;
 }
 
 const DEFAULT_LIMITS: ExtractionLimits = {
@@ -53,19 +51,22 @@ const DEFAULT_LIMITS: ExtractionLimits = {
 /** Chosen: ms added to the wall-clock limit for the start and the report of the process. Beyond: it is killed. */
 const START_AND_REPORT_MS = 30_000;
 
-/** Limit of the report line before the text. */
-const REPORT_LINE_BYTES_MAX = 64 * 1024;
-
 export interface DocumentExtractorOptions {
   readonly limits?: Partial<ExtractionLimits>;
   readonly concurrency?: number;
   readonly queueLengthMax?: number;
+  /** Documents that a process reads before it is replaced. */
+  readonly documentsPerProcess?: number;
+  /** Time in ms that an idle process is kept. */
+  readonly idleMs?: number;
 }
 
 export function createDocumentExtractor({
   limits: limitOverrides = {},
   concurrency = DOCUMENT_READ_CONCURRENCY,
   queueLengthMax = DOCUMENT_READ_QUEUE_MAX,
+  documentsPerProcess = REUSED_READER_DOCUMENTS_MAX,
+  idleMs = REUSED_READER_IDLE_MS,
 }: DocumentExtractorOptions = {}): DocumentExtractor {
   const limits = { ...DEFAULT_LIMITS, ...limitOverrides };
   const semaphore = createSharedSemaphore({
@@ -74,6 +75,7 @@ export function createDocumentExtractor({
     queueLengthMax,
     createQueueFullError,
   });
+  const pool = createReaderPool({ idleMax: concurrency, documentsPerProcess, idleMs });
   return async (source, request) => {
     request.signal.throwIfAborted();
     if (request.sizeBytes > limits.sourceBytesMax) {
@@ -85,89 +87,145 @@ export function createDocumentExtractor({
     try {
       // The caller may have left while waiting.
       request.signal.throwIfAborted();
-      return await extractInProcess(source, request, limits);
+      const { document, rest } = await bufferSimpleDocument(source, request);
+      return document ? await readInPool(document, request, { pool, limits }) : await readAlone(rest, request, limits);
     } finally {
       release();
     }
   };
 }
 
-async function extractInProcess(
-  source: AsyncIterable<Uint8Array>,
+/** Kinds that a process reads after others: Parley's own code reads them, with a parser that keeps no state. */
+const SIMPLE_KINDS: ReadonlySet<string> = new Set(['text', 'markdown', 'csv', 'json', 'html']);
+
+/** Leading bytes by which `detectKind` recognizes a simple kind. */
+const HEAD_BYTES = 1_024;
+
+/** Reads a small document of a simple kind into memory. Returns the whole source as `rest` for any other document. */
+async function bufferSimpleDocument(
+  source: DocumentBytes,
   { name, sizeBytes, signal }: ExtractionRequest,
+): Promise<{ readonly document?: Uint8Array; readonly rest: DocumentBytes }> {
+  if (sizeBytes > REUSED_READER_DOCUMENT_BYTES_MAX) return { rest: source };
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  const iterator = iterate(source);
+  /** Reads at least `bytesWanted` bytes if the source has so many, and one more piece if it has too many. */
+  const readUpTo = async (bytesWanted: number): Promise<void> => {
+    while (bytes < bytesWanted) {
+      const { done, value } = await raceWithAbort(iterator.next(), signal);
+      if (done === true) return;
+      pieces.push(value);
+      bytes += value.length;
+    }
+  };
+  await readUpTo(Math.min(HEAD_BYTES, sizeBytes));
+  if (!isSimple(Buffer.concat(pieces), name)) return { rest: joinSources(pieces, iterator) };
+  await readUpTo(sizeBytes + 1);
+  if (bytes !== sizeBytes)
+    throw new Error(`the document has ${bytes < sizeBytes ? 'fewer' : 'more'} bytes than announced`);
+  return { document: Buffer.concat(pieces), rest: joinSources(pieces, iterator) };
+}
+
+async function* iterate(source: DocumentBytes): AsyncGenerator<Uint8Array> {
+  yield* source;
+}
+
+/** Returns false also for unsupported and mislabeled files: the process reports those. */
+function isSimple(head: Uint8Array, name: string): boolean {
+  try {
+    return SIMPLE_KINDS.has(detectKind(head, name));
+  } catch {
+    return false;
+  }
+}
+
+async function* joinSources(
+  pieces: readonly Uint8Array[],
+  others: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* pieces;
+  yield* others;
+}
+
+/**
+ * Reads a document in a process that may have read others before. Where that process fails, the document is read again
+ * in a process of its own, because the others may be the reason.
+ */
+async function readInPool(
+  document: Uint8Array,
+  request: ExtractionRequest,
+  { pool, limits }: { readonly pool: ReaderPool; readonly limits: ExtractionLimits },
+): Promise<ExtractionResult> {
+  const reader = pool.take(request.workspace);
+  const isFirst = reader.getDocumentCount() === 0;
+  let isReusable = false;
+  try {
+    const outcome = await readWithLimits(reader, { source: [document], request, limits });
+    if (typeof outcome !== 'string' && (!outcome.isLimit || isFirst)) {
+      isReusable = outcome.result.type === 'text';
+      return outcome.result;
+    }
+    if (typeof outcome === 'string' && isFirst) throw createEndedError(reader, outcome);
+  } finally {
+    if (isReusable) pool.release(request.workspace, reader);
+    else reader.kill();
+  }
+  return await readAlone([document], request, limits);
+}
+
+/** Reads a document in a process of its own. */
+async function readAlone(
+  source: DocumentBytes,
+  request: ExtractionRequest,
   limits: ExtractionLimits,
 ): Promise<ExtractionResult> {
-  const { child, termination, getStderr, kill } = startRestrictedProcess({
-    entryUrl: new URL('./reader-process', import.meta.url),
-    packages: ['unpdf', 'htmlparser2'],
-  });
+  const reader = startDocumentReader({ freezesBuiltIns: false });
+  try {
+    const outcome = await readWithLimits(reader, { source, request, limits });
+    if (typeof outcome === 'string') throw createEndedError(reader, outcome);
+    return outcome.result;
+  } finally {
+    reader.kill();
+    await reader.termination;
+  }
+}
+
+interface ReadOptions {
+  readonly source: DocumentBytes;
+  readonly request: ExtractionRequest;
+  readonly limits: ExtractionLimits;
+}
+
+/** @returns the outcome, or how the process ended without one. @throws the signal's reason; any error of the source. */
+async function readWithLimits(
+  reader: DocumentReader,
+  { source, request: { name, sizeBytes, signal }, limits }: ReadOptions,
+): Promise<ReaderOutcome | string> {
   let isTimedOut = false;
   const timer = setTimeout(
     () => {
       isTimedOut = true;
-      kill();
+      reader.kill();
     },
     limits.cpuMsMax * WALL_CLOCK_FACTOR + START_AND_REPORT_MS,
   );
-  signal.addEventListener('abort', kill, { once: true });
+  signal.addEventListener('abort', reader.kill, { once: true });
   try {
-    const command: ReaderCommand = { name, sizeBytes, limits };
-    const result = receiveResult(child, limits);
-    await Promise.race([sendDocument(child, command, source), result, termination]);
-    const outcome = await Promise.race([result, termination]);
+    const outcome = await reader.read(source, { name, sizeBytes, limits });
     if (typeof outcome !== 'string') return outcome;
     signal.throwIfAborted();
-    if (isTimedOut) return { type: 'failed', reason: `The file takes longer than ${limits.cpuMsMax} ms to read.` };
-    throw new Error(`the document extraction process ended without a report: ${outcome} ${getStderr()}`);
+    if (!isTimedOut) return outcome;
+    const reason = `The file takes longer than ${limits.cpuMsMax} ms to read.`;
+    return { result: { type: 'failed', reason }, isLimit: true };
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', kill);
-    kill();
-    await termination;
+    signal.removeEventListener('abort', reader.kill);
   }
 }
 
-/** Leaves standard input open: it closes when this process ends, and the extraction process then exits. */
-async function sendDocument(
-  child: ChildProcess,
-  command: ReaderCommand,
-  source: AsyncIterable<Uint8Array>,
-): Promise<void> {
-  await writeToStdin(child, `${JSON.stringify(command)}\n`);
-  let sentBytes = 0;
-  for await (const piece of source) {
-    sentBytes += piece.length;
-    if (sentBytes > command.sizeBytes) throw new Error('the document has more bytes than announced');
-    if (child.stdin?.destroyed !== false) return;
-    await writeToStdin(child, piece);
-  }
-  if (sentBytes < command.sizeBytes) throw new Error('the document has fewer bytes than announced');
-}
-
-/** Resolves with the complete result of the process. Never settles if the process ends before. */
-const receiveResult = (child: ChildProcess, { textBytesMax }: ExtractionLimits): Promise<ExtractionResult> =>
-  new Promise((resolve) => {
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    let report: ReaderReport | undefined;
-    let textAt = 0;
-    child.stdout?.on('data', (piece: Buffer) => {
-      pieces.push(piece);
-      bytes += piece.length;
-      if (bytes > textBytesMax + REPORT_LINE_BYTES_MAX) return void child.kill('SIGKILL');
-      if (!report) {
-        if (!piece.includes(0x0a)) return;
-        const received = Buffer.concat(pieces);
-        textAt = received.indexOf(0x0a) + 1;
-        // Written by Parley's code, but a document may have compromised that process: the fields are checked.
-        report = JSON.parse(received.toString('utf8', 0, textAt)) as ReaderReport;
-      }
-      if (report.type === 'failed') return resolve({ type: 'failed', reason: String(report.reason).slice(0, 500) });
-      if (bytes < textAt + report.bytes) return;
-      const text = Buffer.concat(pieces).subarray(textAt, textAt + report.bytes);
-      resolve({ type: 'text', kind: report.kind as DocumentKind, text, chars: report.chars });
-    });
-  });
+const createEndedError = (reader: DocumentReader, ending: string): Error =>
+  new Error(`the document extraction process ended without a report: ${ending} ${reader.getStderr()}`);
 
 const createQueueFullError = (): ServiceError =>
   new ServiceError('overloaded', 'Too many documents are waiting for text extraction. Please try again later.', {

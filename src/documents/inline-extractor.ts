@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import { collectText } from './collect-text.ts';
 import { detectKind } from './detect-kind.ts';
 import type { DocumentExtractor } from './document-extractor.ts';
@@ -17,10 +16,10 @@ export const createInlineExtractor =
   async (source, request) => {
     if (request.sizeBytes > INLINE_DOCUMENT_BYTES_MAX) return await extract(source, request);
     request.signal.throwIfAborted();
-    const bytes = await buffer(source);
+    const bytes = Buffer.concat(await Array.fromAsync(source));
     request.signal.throwIfAborted();
     const kind = detectPlainKind(bytes, request.name);
-    if (kind === undefined || bytes.length !== request.sizeBytes) return await extract(yieldOnce(bytes), request);
+    if (kind === undefined || bytes.length !== request.sizeBytes) return await extract([bytes], request);
     return await collectText(DOCUMENT_TEXT_BYTES_MAX, (sink) => {
       readPlainText(bytes, sink);
       return kind;
@@ -35,8 +34,4 @@ function detectPlainKind(bytes: Uint8Array, name: string): (typeof PLAIN_KINDS)[
   } catch {
     return undefined;
   }
-}
-
-async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -26,3 +26,11 @@ export const DOCUMENT_DEPTH_MAX = 5_000;
 export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
 export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;
 export const DOCUMENT_UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
+
+/**
+ * Bytes of a plain text or a page that a process reads after others, documents that one process reads, and ms that an
+ * idle one is kept. Beyond: the document, or the next one, gets a process of its own.
+ */
+export const REUSED_READER_DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
+export const REUSED_READER_DOCUMENTS_MAX = 1_000;
+export const REUSED_READER_IDLE_MS = 5_000;

@@ -106,6 +106,12 @@ describe('readDocument on HTML', () => {
       'a',
     ],
     [
+      'text without navigation',
+      '<title>T</title><nav>x</nav><div role="navigation">y</div><div class="navheader">z</div><p class="navy">a</p>',
+      'T\n\na',
+    ],
+    ['navigation where a page has nothing else', '<title>T</title><nav><a>x</a></nav>', 'T\nx'],
+    [
       'text without fetched resources',
       '<img src="https://example.org/a.png"><iframe src="file:///etc/passwd"></iframe><p>a</p>',
       'a',

@@ -1,5 +1,5 @@
-// Main file of the process that reads one document and exits. A thread reads the document, so that this thread can
-// always measure its time and memory, and end both together.
+// Main file of the process that reads documents, one after the other. A thread reads them, so that this thread can always
+// measure time and memory, and end both together.
 import { Worker } from 'node:worker_threads';
 import { assert } from '../lib/assert.ts';
 import { resolveSourceFile } from '../lib/restricted-process.ts';
@@ -8,93 +8,105 @@ import { WALL_CLOCK_FACTOR, type ExtractionResult, type ExtractionLimits } from 
 import type { ReaderTask } from './reader-thread.ts';
 import { getErrorCode } from '../lib/error-code.ts';
 
-/** The first line of standard input. `sizeBytes` bytes of the document follow; standard input stays open. */
+/** A line of standard input. `sizeBytes` bytes of the document follow; the next command follows after the report. */
 export interface ReaderCommand {
   readonly name: string;
   readonly sizeBytes: number;
   readonly limits: ExtractionLimits;
 }
 
-/** The first line of standard output. `bytes` bytes of text follow. */
+/** A line of standard output. `bytes` bytes of text follow. */
 export type ReaderReport =
   | { readonly type: 'text'; readonly kind: string; readonly chars: number; readonly bytes: number }
-  | { readonly type: 'failed'; readonly reason: string };
+  /** `isLimit`: a limit was exceeded, and the process ends. Documents that it has read before may be the reason. */
+  | { readonly type: 'failed'; readonly reason: string; readonly isLimit: boolean };
 
-let hasReported = false;
-
-const { command, document } = await receiveCommand();
-const { limits } = command;
-const task: ReaderTask = { bytes: document, name: command.name, textBytesMax: limits.textBytesMax };
-const thread = new Worker(resolveSourceFile(new URL('./reader-thread', import.meta.url)), {
-  workerData: task,
-  transferList: [document.buffer],
-  env: {},
-  stdout: true,
-  stderr: true,
-  resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
-});
 const tooMuchMemory = createFailure('takes too much memory to read');
-const tooLong = (): void => sendReport(createFailure(`takes longer than ${limits.cpuMsMax} ms to read`));
-// CPU time is the limit that counts: on a busy machine, the wall-clock time may be several times as long.
-const timer = setTimeout(tooLong, limits.cpuMsMax * WALL_CLOCK_FACTOR);
-const unwatch = watchResourceUsage({
-  msMax: () => limits.cpuMsMax,
-  residentBytesMax: limits.residentBytesMax,
-  onExceeded: (limit) => (limit === 'time' ? tooLong() : sendReport(tooMuchMemory)),
-});
-thread.on('message', (result: ExtractionResult) => sendReport(result));
-thread.on('error', (error) =>
-  sendReport(getErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchMemory : createFailure('is damaged')),
-);
-// Standard input ends when the service process is gone.
-process.stdin.on('end', () => process.exit(0)).resume();
 
-/** Writes the first result, then exits, whatever the thread is doing. */
-function sendReport(result: ExtractionResult): void {
-  if (hasReported) return;
-  hasReported = true;
+/** Receives the result of the current document, or the limit that reading it exceeded. */
+let onResult: ((result: ExtractionResult, isLimit: boolean) => void) | undefined;
+let thread: Worker | undefined;
+
+receiveDocuments((command, document) => void readDocument(command, document));
+// Standard input ends when the service process is gone.
+process.stdin.on('end', () => process.exit(0));
+
+async function readDocument({ name, limits }: ReaderCommand, document: Uint8Array<ArrayBuffer>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<{ result: ExtractionResult; isLimit: boolean }>();
+  onResult = (result, isLimit) => resolve({ result, isLimit });
+  const tooLong = (): void => onResult?.(createFailure(`takes longer than ${limits.cpuMsMax} ms to read`), true);
+  // CPU time is the limit that counts: on a busy machine, the wall-clock time may be several times as long.
+  const timer = setTimeout(tooLong, limits.cpuMsMax * WALL_CLOCK_FACTOR);
+  const unwatch = watchResourceUsage({
+    msMax: () => limits.cpuMsMax,
+    residentBytesMax: limits.residentBytesMax,
+    onExceeded: (limit) => (limit === 'time' ? tooLong() : onResult?.(tooMuchMemory, true)),
+  });
+  thread ??= startThread(limits.heapMb);
+  const task: ReaderTask = { bytes: document, name, textBytesMax: limits.textBytesMax };
+  thread.postMessage(task, [document.buffer]);
+  const { result, isLimit } = await promise;
+  onResult = undefined;
   clearTimeout(timer);
   unwatch();
+  sendReport(result, isLimit);
+}
+
+function startThread(heapMb: number): Worker {
+  const started = new Worker(resolveSourceFile(new URL('./reader-thread', import.meta.url)), {
+    env: {},
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  });
+  started.on('message', (result: ExtractionResult) => onResult?.(result, false));
+  started.on('error', (error) => {
+    const isMemory = getErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY';
+    onResult?.(isMemory ? tooMuchMemory : createFailure('is damaged'), true);
+  });
+  return started;
+}
+
+/** Writes the result. After an exceeded limit the process exits, whatever the thread is doing. */
+function sendReport(result: ExtractionResult, isLimit: boolean): void {
   const text = result.type === 'text' ? result.text : new Uint8Array();
   const report: ReaderReport =
     result.type === 'text'
       ? { type: 'text', kind: result.kind, chars: result.chars, bytes: text.length }
-      : { type: 'failed', reason: result.reason };
+      : { type: 'failed', reason: result.reason, isLimit };
   process.stdout.write(`${JSON.stringify(report)}\n`);
-  process.stdout.write(text, () => process.exit(0));
+  process.stdout.write(text, () => (isLimit ? process.exit(0) : undefined));
 }
 
 function createFailure(problem: string): ExtractionResult {
   return { type: 'failed', reason: `The file ${problem}.` };
 }
 
-function receiveCommand(): Promise<{ readonly command: ReaderCommand; readonly document: Uint8Array<ArrayBuffer> }> {
-  return new Promise((resolve, reject) => {
-    let head = Buffer.alloc(0);
-    let command: ReaderCommand | undefined;
-    let document = new Uint8Array();
-    let filled = 0;
-    const append = (bytes: Uint8Array): void => {
-      assert(filled + bytes.length <= document.length, 'a document has as many bytes as announced');
-      document.set(bytes, filled);
-      filled += bytes.length;
-    };
-    const onData = (piece: Buffer): void => {
-      if (command) append(piece);
-      else {
-        head = Buffer.concat([head, piece]);
-        const end = head.indexOf(0x0a);
-        if (end < 0) return;
-        // Written by the parent process.
-        command = JSON.parse(head.toString('utf8', 0, end)) as ReaderCommand;
-        document = new Uint8Array(command.sizeBytes);
-        append(head.subarray(end + 1));
-      }
-      if (filled < document.length) return;
-      process.stdin.off('data', onData).off('end', onEnd);
-      resolve({ command, document });
-    };
-    const onEnd = (): void => reject(new Error('the document is incomplete'));
-    process.stdin.on('data', onData).on('end', onEnd);
+/** Calls `onDocument` for each document that arrives on standard input. */
+function receiveDocuments(onDocument: (command: ReaderCommand, document: Uint8Array<ArrayBuffer>) => void): void {
+  let head = Buffer.alloc(0);
+  let command: ReaderCommand | undefined;
+  let document = new Uint8Array();
+  let filled = 0;
+  process.stdin.on('data', (piece: Buffer) => {
+    let bytes = piece;
+    if (!command) {
+      head = Buffer.concat([head, piece]);
+      const end = head.indexOf(0x0a);
+      if (end < 0) return;
+      // Written by the parent process.
+      command = JSON.parse(head.toString('utf8', 0, end)) as ReaderCommand;
+      document = new Uint8Array(command.sizeBytes);
+      filled = 0;
+      bytes = head.subarray(end + 1);
+      head = Buffer.alloc(0);
+    }
+    assert(filled + bytes.length <= document.length, 'a document has as many bytes as announced');
+    document.set(bytes, filled);
+    filled += bytes.length;
+    if (filled < document.length) return;
+    const received = command;
+    command = undefined;
+    onDocument(received, document);
   });
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -12,6 +13,8 @@ export interface RestrictedProcess {
   /** Returns the end of the standard error output. */
   getStderr(): string;
   kill(): void;
+  /** Whether this process waits for the other one to end. Default: yes. An idle process must not keep this one alive. */
+  setReferenced(isReferenced: boolean): void;
 }
 
 export interface RestrictedProcessOptions {
@@ -19,7 +22,14 @@ export interface RestrictedProcessOptions {
   readonly entryUrl: URL;
   /** Packages whose files the process may read. */
   readonly packages: readonly string[];
+  /**
+   * Freezes the built-in objects and refuses code from strings, so that no input can change what a later one meets. Some
+   * packages do not work so. Default: false.
+   */
+  readonly freezesBuiltIns?: boolean;
 }
+
+const FREEZING_OPTIONS = ['--frozen-intrinsics', '--disallow-code-generation-from-strings', '--disable-proto=delete'];
 
 /**
  * Nice value of such a process: on a busy machine it gets a third of the time of a process with the normal priority, so
@@ -40,7 +50,11 @@ export const resolveSourceFile = (withoutExtension: URL): URL => new URL(`${with
  * Starts a process without environment variables, child processes or file access, except to Parley's code and
  * `packages`. It has a lower priority than this process, so that it delays nobody who needs the processor briefly.
  */
-export function startRestrictedProcess({ entryUrl, packages }: RestrictedProcessOptions): RestrictedProcess {
+export function startRestrictedProcess({
+  entryUrl,
+  packages,
+  freezesBuiltIns = false,
+}: RestrictedProcessOptions): RestrictedProcess {
   const child = spawn(
     process.execPath,
     [
@@ -48,6 +62,7 @@ export function startRestrictedProcess({ entryUrl, packages }: RestrictedProcess
       '--disable-warning=SecurityWarning',
       '--permission',
       '--allow-worker',
+      ...(freezesBuiltIns ? FREEZING_OPTIONS : []),
       ...listReadableFolders(packages).map((folder) => `--allow-fs-read=${folder}`),
       fileURLToPath(resolveSourceFile(entryUrl)),
     ],
@@ -64,7 +79,16 @@ export function startRestrictedProcess({ entryUrl, packages }: RestrictedProcess
     .on('data', (text: string) => (stderrTail = (stderrTail + text).slice(-STDERR_CHARS_MAX)));
   // Writing fails when the process ended early; `termination` tells the reason.
   child.stdin.on('error', () => undefined);
-  return { child, termination: ended, getStderr: () => stderrTail, kill: () => void child.kill('SIGKILL') };
+  return {
+    child,
+    termination: ended,
+    getStderr: () => stderrTail,
+    kill: () => void child.kill('SIGKILL'),
+    setReferenced(isReferenced) {
+      for (const handle of [child, child.stdin, child.stdout, child.stderr])
+        if (handle === child || handle instanceof Socket) handle[isReferenced ? 'ref' : 'unref']();
+    },
+  };
 }
 
 /** Lowers the priority of a process that has just started: its threads inherit it. */

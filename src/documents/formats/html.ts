@@ -59,10 +59,28 @@ const VOID_ELEMENTS = new Set([
   'wbr',
 ]);
 
+/** Classes of navigation bars, as DocBook, Doxygen and many others name them. */
+const NAVIGATION_CLASS = /(?:^|\s)nav(?:-?(?:header|footer|bar|path|igation))?(?:\s|$)/i;
+
 const HIDING_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 
-/** Reads a page: headings with `#`, list items with markers, table rows as lines. Leaves out hidden elements. */
+/**
+ * Reads a page: headings with `#`, list items with markers, table rows as lines. Leaves out hidden elements, and
+ * navigation unless the page has no other text.
+ */
 export function readHtml(bytes: Uint8Array, layout: TextLayout, type: 'html' | 'xml' = 'html'): void {
+  if (!readElements(bytes, layout, { type, skipsNavigation: true }))
+    readElements(bytes, layout, { type, skipsNavigation: false });
+}
+
+/** @returns whether the page has any text besides its title. */
+function readElements(
+  bytes: Uint8Array,
+  layout: TextLayout,
+  { type, skipsNavigation }: { readonly type: 'html' | 'xml'; readonly skipsNavigation: boolean },
+): boolean {
+  let hasText = false;
+  let isInTitle = false;
   /** Number of open elements within a skipped element, including itself. */
   let skippedDepth = 0;
   let preformattedDepth = 0;
@@ -75,10 +93,13 @@ export function readHtml(bytes: Uint8Array, layout: TextLayout, type: 'html' | '
 
   readMarkup(bytes, type, {
     open(name, attributes) {
-      if (skippedDepth > 0 || SKIPPED_ELEMENTS.has(name) || isHidden(attributes)) {
+      // The first run has written the title.
+      const isSkipped = SKIPPED_ELEMENTS.has(name) || isHidden(attributes) || (!skipsNavigation && name === 'title');
+      if (skippedDepth > 0 || isSkipped || (skipsNavigation && isNavigation(name, attributes))) {
         if (!VOID_ELEMENTS.has(name)) skippedDepth++;
         return;
       }
+      if (name === 'title') isInTitle = true;
       if (name === 'br') return layout.startLine();
       if (name === 'tr') return layout.startRow();
       if (name === 'td' || name === 'th') return layout.startCell();
@@ -93,6 +114,7 @@ export function readHtml(bytes: Uint8Array, layout: TextLayout, type: 'html' | '
     },
     text(text) {
       if (skippedDepth > 0) return;
+      hasText ||= !isInTitle && /\S/.test(text);
       if (preformattedDepth > 0) layout.addText(text.replaceAll(/\r\n?/g, '\n'));
       else layout.addCollapsedText(text);
     },
@@ -102,6 +124,7 @@ export function readHtml(bytes: Uint8Array, layout: TextLayout, type: 'html' | '
         skippedDepth--;
         return;
       }
+      if (name === 'title') isInTitle = false;
       if (name === 'tr') return layout.endRow();
       if (name === 'pre') preformattedDepth = Math.max(0, preformattedDepth - 1);
       if (name === 'ul' || name === 'ol') lists.pop();
@@ -109,7 +132,13 @@ export function readHtml(bytes: Uint8Array, layout: TextLayout, type: 'html' | '
       breakAround(name);
     },
   });
+  return hasText;
 }
+
+const isNavigation = (name: string, attributes: Attributes): boolean =>
+  name === 'nav' ||
+  attributes['role']?.toLowerCase() === 'navigation' ||
+  NAVIGATION_CLASS.test(attributes['class'] ?? '');
 
 function createListMarker(lists: readonly { readonly isOrdered: boolean; count: number }[]): string {
   const list = lists.at(-1);
