@@ -158,6 +158,8 @@ export interface ServerToolUsage {
 /** A query to the search providers. */
 export interface SearchQuery {
   readonly text: string;
+  /** The user's own words, if a model wrote the text. The local index uses both: a small model loses words. */
+  readonly question?: string;
   /** Workspace, and its region, whose documents may be found besides the public ones. */
   readonly tenant: Tenant;
   /** `first`: results of the first provider that finds any. `all`: merged results of all providers. */

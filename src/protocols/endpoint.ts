@@ -112,7 +112,7 @@ export function createStreamReply<Event>(
   batches: AsyncIterable<readonly Event[]>,
   encoder: StreamEncoder<Event>,
   headers?: Readonly<Record<string, string>>,
-): Reply {
+): Extract<Reply, { readonly type: 'stream' }> {
   // This signature checks that encoder and events match; the HTTP layer only passes events to the encoder.
   return { type: 'stream', batches, encoder: encoder as StreamEncoder<unknown>, ...(headers ? { headers } : {}) };
 }

@@ -43,3 +43,30 @@ for (const [name, events, outcome] of [
     assert.deepEqual(getHeaders(), outcome ? { 'x-parley-search': outcome } : {});
   });
 }
+
+const delta = (text: string): GenerationEvent => ({ type: 'block-delta', choice: 0, index: 1, text });
+const END: GenerationEvent = {
+  type: 'end',
+  usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+};
+
+for (const [name, found, text, outcome] of [
+  ['sources without the answer', { sources: [source] }, 'The search results do not answer this.', 'unanswered'],
+  ['sources with the answer', { sources: [source] }, 'It has 203 steps.', undefined],
+] as const) {
+  test(`reports before the end of the stream what its text shows: ${name}`, () => {
+    const { encoder: reporting, getHeaders } = reportSearches(encoder);
+    const middle = Math.floor(text.length / 2);
+    reporting.push([search(found), TEXT, delta(text.slice(0, middle))]);
+    reporting.push([delta(text.slice(middle))]);
+    const comment = outcome ? `:parley-search ${outcome}\n\n` : '';
+    assert.equal(reporting.push([delta(''), END]), `block-delta ${comment}end `);
+    assert.deepEqual(getHeaders(), outcome ? { 'x-parley-search': outcome } : {});
+  });
+}
+
+test('does not call an answer without a search unanswered', () => {
+  const { encoder: reporting } = reportSearches(encoder);
+  reporting.push([TEXT, delta('The search results do not answer this.')]);
+  assert.equal(reporting.push([END]), 'end ');
+});

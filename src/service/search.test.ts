@@ -16,10 +16,14 @@ const LOG = { info: quiet, warn: quiet, error: quiet };
 const DECISION = JSON.stringify({ message: 'asks for facts', search: 'Orsay opening' });
 const QUESTION = 'When did the Orsay open?';
 
-/** Answers the decisions about the search as their prompts demand, and every other prompt with the date. */
+const FOUND_ANSWER = 'In 1986.';
+/** Answer of the model to every prompt but those for decisions. */
+let answerText = FOUND_ANSWER;
+
+/** Answers the decisions about the search as their prompts demand, and every other prompt with `answerText`. */
 const getDefaultAnswer = (prompt: string): readonly string[] => {
   if (prompt.includes('You sort messages')) return [DECISION];
-  return [prompt.includes('say what is next') ? '{"next": "answer"}' : 'In 1986.'];
+  return [prompt.includes('say what is next') ? '{"next": "answer"}' : answerText];
 };
 
 interface TestService {
@@ -125,6 +129,7 @@ describe('a search that finds something or nothing', () => {
   beforeEach(() => {
     results = [];
     isFailing = false;
+    answerText = FOUND_ANSWER;
     pending = undefined;
     parley.fake.prompts.length = 0;
   });
@@ -166,10 +171,25 @@ describe('a search that finds something or nothing', () => {
     assert.equal(response.headers.get('x-parley-search'), null);
   });
 
-  for (const [name, { path, body }, headers] of [
-    ['chat completions', DIALECTS['chat completions'], {}],
-    ['native generation', DIALECTS['native generation'], STREAMED],
-  ] as const) {
+  for (const [name, { path, body }] of Object.entries(DIALECTS)) {
+    const headers = name === 'native generation' ? STREAMED : undefined;
+
+    test(`reports in the header of an unstreamed ${name} answer that the sources do not contain it`, async () => {
+      results = [{ url: 'https://example.com/louvre', title: 'Louvre', content: 'The Louvre is a museum.' }];
+      answerText = 'The search results do not say when it opened.';
+      const response = await parley.post(path, body);
+      const text = await response.text();
+      assert.equal(response.headers.get('x-parley-search'), 'unanswered', text);
+    });
+
+    test(`reports the same before the end of a ${name} stream`, async () => {
+      results = [{ url: 'https://example.com/louvre', title: 'Louvre', content: 'The Louvre is a museum.' }];
+      answerText = 'The search results do not say when it opened.';
+      const text = await (await parley.post(path, { ...body, stream: true }, headers)).text();
+      const comment = text.indexOf(':parley-search unanswered\n\n');
+      assert.ok(comment > text.indexOf('search results do not') && comment > 0, text);
+    });
+
     test(`reports in a comment of a ${name} stream that nothing was found`, async () => {
       const text = await (await parley.post(path, { ...body, stream: true }, headers)).text();
       const comment = text.indexOf(':parley-search found-nothing\n\n');

@@ -2,6 +2,7 @@ import type { Tenant } from '../../core/context.ts';
 import {
   ANSWER_PAGE_MS_MAX,
   ANSWER_PAGES_MAX,
+  ANSWER_QUERY_CHARS_MAX,
   ANSWER_RESULTS_MAX,
   ANSWER_SEARCH_MS_MAX,
   ANSWER_SEARCH_ROUNDS_MAX,
@@ -87,7 +88,7 @@ export async function* gatherMaterial(
       .slice(0, searchesMax - searchedKeys.size);
     const searches = newQueries.map((text) => {
       searchedKeys.add(toQueryKey(text));
-      const result = runSearch(toQuery(text, options, tenant));
+      const result = runSearch(toQuery({ text, question: digest.question }, options, tenant));
       // Awaited later in the loop below; a caller that has left may never await it.
       result.catch(() => undefined);
       return { text, result };
@@ -177,10 +178,16 @@ const NO_MATERIAL: Material = { sources: [], findings: [], read: new Set(), isSe
 const EMPTY_SEARCH: Search = async () => ({ results: [], findings: [] });
 const REJECT_PAGES: ReadPage = () => Promise.reject(new Error('there is nothing to read pages with'));
 
-function toQuery(text: string, options: SearchToolOptions, tenant: Tenant): SearchQuery {
+function toQuery(
+  { text, question }: { readonly text: string; readonly question: string },
+  options: SearchToolOptions,
+  tenant: Tenant,
+): SearchQuery {
   const { strategy, usesDomainProviders, freshnessDays, sites, blockedSites } = options;
   return {
     text,
+    // A longer question is a text with a question in it, whose words would lead elsewhere.
+    ...(question.length <= ANSWER_QUERY_CHARS_MAX && question !== text ? { question } : {}),
     tenant,
     breadth: strategy === 'turbo' ? 'first' : 'all',
     resultsMax: ANSWER_RESULTS_MAX,

@@ -29,7 +29,7 @@ export const ANSWER_SOURCES_MAX = 20;
 
 /** Characters in the prompt: all sources, one source, and one page that was read. Beyond: truncated. */
 export const PROMPT_SOURCES_CHARS_MAX = 24_000;
-export const PROMPT_SOURCE_CHARS_MAX = 2_000;
+export const PROMPT_SOURCE_CHARS_MAX = 4_000;
 export const PROMPT_PAGE_CHARS_MAX = 6_000;
 
 /**

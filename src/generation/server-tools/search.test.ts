@@ -60,6 +60,7 @@ describe('strategy turbo', () => {
     assert.deepEqual(harness.queries, [
       {
         text: 'Orsay opening',
+        question: 'When did the Orsay open?',
         tenant: { region: 'cn-beijing', workspace: 'w' },
         breadth: 'first',
         resultsMax: 8,
@@ -153,6 +154,7 @@ describe('strategy turbo', () => {
     assert.deepEqual(harness.queries, [
       {
         text: 'weather',
+        question: 'Hi',
         tenant: { region: 'cn-beijing', workspace: 'w' },
         breadth: 'first',
         resultsMax: 8,

@@ -9,6 +9,7 @@ import type { Message } from '../../core/message.ts';
 import type { CitationStyle, DomainResult, Source } from '../../core/server-tools.ts';
 import { neutralizeText, neutralizeLine } from './neutralize-text.ts';
 import { createExcerpt } from './create-excerpt.ts';
+import { NO_ANSWER_SENTENCE } from './unanswered.ts';
 import { formatMark } from '../citations/citation-marks.ts';
 
 /** Search results and pages gathered for an answer. */
@@ -41,25 +42,32 @@ export function addMaterial(
   if (!lastUserMessage || !isSearched || charactersMax === 0) return messages;
   const blocks = findings.slice(0, PROMPT_DOMAIN_RESULTS_MAX).map(formatFinding);
   let charactersLeft = charactersMax - blocks.join('').length;
-  const sourceCharsMax = Math.floor(
-    charactersLeft / Math.max(1, Math.min(sources.length, Math.floor(charactersLeft / SOURCE_CHARS_MIN))),
-  );
-  for (const source of sources) {
+  // Pages that were read were chosen for this question; the others are in the order of their relevance.
+  const ranked = [...sources].sort((one, other) => Number(read.has(other.index)) - Number(read.has(one.index)));
+  const sourceBlocks = new Map<Source, string>();
+  for (const [at, source] of ranked.entries()) {
     if (charactersLeft < SOURCE_CHARS_MIN) break;
     const blockCharsMax = Math.min(
-      sourceCharsMax,
-      charactersLeft,
+      Math.max(SOURCE_CHARS_MIN, Math.floor(charactersLeft * getShare(at, ranked.length))),
       read.has(source.index) ? PROMPT_PAGE_CHARS_MAX : PROMPT_SOURCE_CHARS_MAX,
     );
     const block = formatSource(source, question, blockCharsMax);
-    blocks.push(block);
+    sourceBlocks.set(source, block);
     charactersLeft -= block.length;
   }
+  blocks.push(...sources.flatMap((source) => sourceBlocks.get(source) ?? []));
   const text = blocks.length === 0 ? NOTHING_FOUND : fenceBlocks(blocks, form);
   return messages.with(at, {
     ...lastUserMessage,
     content: [{ type: 'text', text: `${text}\n\n` }, ...lastUserMessage.content],
   });
+}
+
+/** Returns the share of the source at `at` in what is left for it and the later ones: each has 1/rank of the first. */
+function getShare(at: number, count: number): number {
+  let all = 0;
+  for (let rank = at + 1; rank <= count; rank++) all += 1 / rank;
+  return 1 / (at + 1) / all;
 }
 
 /** Minimum characters of a source; less is useless. */
@@ -74,7 +82,7 @@ const fenceBlocks = (blocks: readonly string[], form: CitationStyle | undefined)
     '<search-results>',
     ...blocks,
     '</search-results>',
-    `Answer what follows from the search results, as far as they say it, in full sentences.${form === undefined || form === 'attached' ? '' : createCitationInstruction(form)}`,
+    `Answer what follows from the search results, in full sentences, with their own words, names and numbers. If none of them says it, answer only: ${NO_ANSWER_SENTENCE}${form === undefined || form === 'attached' ? '' : createCitationInstruction(form)}`,
   ].join('\n');
 
 const createCitationInstruction = (form: Exclude<CitationStyle, 'attached'>): string =>

@@ -2,16 +2,16 @@ import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { formatChatId, type ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
-import { findEmptyOutcome, listServerResults } from '../../search-outcome.ts';
+import { findSearchOutcome } from '../../search-outcome.ts';
 import { encodeUsage } from './usage.ts';
 
 /**
  * Encodes the chat completion object, keys in the documented order (docs/wire/openai-compatible.md#chat-response). After
- * searches without results the messages have empty `annotations`, the field in which this format lists sources.
+ * searches that led to no answer the messages have empty `annotations`, the field in which this format lists sources.
  */
 export function encodeChatCompletion(head: ChatHead, result: GenerationResult): object {
   const { choices, usage } = result;
-  const annotations = findEmptyOutcome(listServerResults(result)) === undefined ? {} : { annotations: [] };
+  const annotations = findSearchOutcome(result) === undefined ? {} : { annotations: [] };
   return {
     choices: choices.map((choice, index) => encodeChoice(choice, index, annotations)),
     object: 'chat.completion',

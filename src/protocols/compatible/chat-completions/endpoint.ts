@@ -8,7 +8,7 @@ import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
-import { encodeSearchHeader, reportSearches } from '../../search-outcome.ts';
+import { createSearchStreamReply, encodeSearchHeader } from '../../search-outcome.ts';
 import { decodeChatCompletion } from './decode.ts';
 import { pickExtraFields } from './extra-fields.ts';
 import { encodeChatCompletion } from './encode.ts';
@@ -69,8 +69,7 @@ export function createChatCompletionsEndpoint({
       if (wire.stream === true) {
         const encoder = createChatStreamEncoder(head, { includeUsage: wire.stream_options?.include_usage === true });
         if (!request.serverTools) return createStreamReply(batches, encoder, headers);
-        const { encoder: reporting, getHeaders } = reportSearches(encoder);
-        return { ...createStreamReply(batches, reporting, headers), getLateHeaders: getHeaders };
+        return createSearchStreamReply(batches, encoder, headers);
       }
       const result = await collectResult(batches);
       return createJsonReply(encodeChatCompletion(head, result), { ...headers, ...encodeSearchHeader(result) });

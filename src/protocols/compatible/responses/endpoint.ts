@@ -11,7 +11,7 @@ import { enqueueResponse } from './enqueue-response.ts';
 import { mapErrorParam } from './map-error-param.ts';
 import { persistTurn } from './persist-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { encodeSearchHeader } from '../../search-outcome.ts';
+import { createSearchStreamReply, encodeSearchHeader } from '../../search-outcome.ts';
 import { createResponseStreamEncoder } from './stream.ts';
 import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
@@ -63,7 +63,11 @@ async function answerLive(started: StartedTurn, deps: AnswerDeps, context: Reque
       return response;
     },
   });
-  if (request.wire.stream === true) return createStreamReply(batches, createResponseStreamEncoder(head), headers);
+  if (request.wire.stream === true) {
+    const encoder = createResponseStreamEncoder(head);
+    const hasTools = (request.wire.tools ?? []).length > 0;
+    return hasTools ? createSearchStreamReply(batches, encoder, headers) : createStreamReply(batches, encoder, headers);
+  }
   const response = await readFinalResponse(batches);
   return createJsonReply(response, { ...headers, ...searchHeader });
 }

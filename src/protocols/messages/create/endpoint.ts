@@ -6,7 +6,7 @@ import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
-import { encodeSearchHeader } from '../../search-outcome.ts';
+import { createSearchStreamReply, encodeSearchHeader } from '../../search-outcome.ts';
 import { decodeMessagesRequest } from './decode.ts';
 import { encodeMessage } from './encode.ts';
 import { listIgnoredMessagesFields } from './ignored-fields.ts';
@@ -45,9 +45,14 @@ export function createMessagesEndpoint({ generate, catalogue, clock, strict = fa
       checkMessagesRules(wire, entry);
 
       const head = { requestId: context.requestId, model, startedAt: clock.now() };
-      const { batches, ignored } = await generate(decodeMessagesRequest(wire), resolved, context);
+      const request = decodeMessagesRequest(wire);
+      const { batches, ignored } = await generate(request, resolved, context);
       const headers = encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]);
-      if (wire.stream === true) return createStreamReply(batches, createMessageStreamEncoder(head), headers);
+      if (wire.stream === true) {
+        const encoder = createMessageStreamEncoder(head);
+        if (!request.serverTools) return createStreamReply(batches, encoder, headers);
+        return createSearchStreamReply(batches, encoder, headers);
+      }
       const result = await collectResult(batches);
       return createJsonReply(encodeMessage(head, result), { ...headers, ...encodeSearchHeader(result) });
     },

@@ -16,7 +16,7 @@ import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel } from '../../resolve-model.ts';
 import type { ModelEndpointDeps } from '../../resolve-model.ts';
-import { encodeSearchHeader, reportSearches } from '../../search-outcome.ts';
+import { createSearchStreamReply, encodeSearchHeader } from '../../search-outcome.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
 import { encodeGeneration } from './encode.ts';
 import { listIgnoredGenerationFields } from './ignored-fields.ts';
@@ -91,8 +91,7 @@ function createGenerationEndpoint(
         const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
         const encoder = createGenerationStreamEncoder(format, context.requestId);
         if (!request.serverTools) return createStreamReply(source, encoder, headers);
-        const { encoder: reporting, getHeaders } = reportSearches(encoder);
-        return { ...createStreamReply(source, reporting, headers), getLateHeaders: getHeaders };
+        return createSearchStreamReply(source, encoder, headers);
       }
       const result = await collectResult(batches);
       return createJsonReply(encodeGeneration(result, format, context.requestId), {
