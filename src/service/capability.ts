@@ -40,7 +40,7 @@ export interface ToolContext {
   readonly log: Log;
   readonly store: Store;
   readonly catalogue: Pick<Catalogue, 'find'>;
-  readonly engines: Pick<ModelEngines, 'embeddingsFor' | 'getState'>;
+  readonly engines: Pick<ModelEngines, 'embeddingsFor' | 'rankingFor' | 'getState'>;
   readonly extract: DocumentExtractor;
   /** True in a process that answers no requests. */
   readonly isPrimary: boolean;
@@ -85,7 +85,7 @@ export interface CapabilityContext {
   };
   /** The current catalogue; its entries change while the service runs. */
   readonly catalogue: Pick<Catalogue, 'find' | 'list' | 'resolve'>;
-  readonly engines: Pick<ModelEngines, 'getState'>;
+  readonly engines: Pick<ModelEngines, 'embeddingsFor' | 'getState'>;
   readonly leaseSpeechEngine: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
   /** Generates text without server tools. */
   readonly generate: Generate;

@@ -51,7 +51,7 @@ export interface IndexDocumentStore {
   listWithoutVectors(
     collection: string,
     query: { readonly model: string; readonly after: number; readonly limit: number },
-  ): Promise<readonly { readonly id: number; readonly firstPassage: number; readonly passages: number }[]>;
+  ): Promise<readonly { readonly id: number; readonly title: string; readonly passages: number }[]>;
   /** Returns the texts of the document's current passages in order. */
   listPassageTexts(document: number): Promise<readonly string[]>;
   /** Inserts or replaces vectors; does nothing if the document was replaced meanwhile. */
@@ -152,7 +152,7 @@ export function createIndexDocumentStore(db: Kysely<Database>, fullText: FullTex
         .leftJoin('index_vectors', (join) =>
           join.onRef('index_vectors.document', '=', 'index_documents.id').on('index_vectors.model', '=', model),
         )
-        .select(['index_documents.id', 'first_passage as firstPassage', 'passages'])
+        .select(['index_documents.id', 'title', 'passages'])
         .where('collection', '=', collection)
         .where('index_documents.id', '>', after)
         .where('index_vectors.document', 'is', null)

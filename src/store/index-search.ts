@@ -36,6 +36,8 @@ export interface DocumentVectors {
 /** A passage with metadata of its document. */
 export interface PassageRecord {
   readonly passage: number;
+  readonly document: number;
+  readonly collection: string;
   readonly text: string;
   readonly url: string;
   readonly title: string;
@@ -51,14 +53,18 @@ export interface IndexSearchStore {
   hasDocuments(tenant?: TenantScope): Promise<boolean>;
   /** Finds documents with at least one of the terms, best first. */
   matchTerms(terms: readonly string[], filter: IndexSearchFilter, limit: number): Promise<readonly IndexMatch[]>;
+  /** Finds up to `limit` passages of each of the documents with at least one of the terms, best first. */
+  matchPassages(terms: readonly string[], documents: readonly number[], limit: number): Promise<readonly IndexMatch[]>;
   /** Counts all passages, and the passages that contain each term. */
   countTerms(
     terms: readonly string[],
   ): Promise<{ readonly passages: number; readonly passagesByTerm: readonly number[] }>;
-  /** Lists vectors of a model by document. */
+  /** Lists the collections of which some documents that match the filter have no vectors of the model. */
+  listIncompleteCollections(model: string, filter: IndexSearchFilter): Promise<readonly string[]>;
+  /** Lists vectors of a model by document, without those of the named collections. */
   listVectors(
     model: string,
-    filter: IndexSearchFilter,
+    filter: IndexSearchFilter & { readonly excludedCollections: readonly string[] },
     page: { readonly after: number; readonly limit: number },
   ): Promise<readonly DocumentVectors[]>;
   /** Returns the passages that exist and match the filter, by number. */
@@ -78,26 +84,30 @@ export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextI
     },
     async matchTerms(terms, filter, limit) {
       if (terms.length === 0) return [];
-      const { rows } = await sql<{ document: unknown; passage: unknown; score: unknown }>`
-        with scored as materialized (${fullText.selectScores(terms)})
-        select document, passage, score from (
-          select p.document as document, s.passage as passage, s.score as score,
-            row_number() over (partition by p.document order by s.score desc, s.passage) as rank
-          from scored as s
-          join index_passages as p on p.id = s.passage
-          join index_documents as d on d.id = p.document
-          join index_collections as c on c.name = d.collection
-          where ${encodeFilter(filter)}
-        ) as ranked
+      const { rows } = await sql<MatchRow>`
+        ${selectRankedPassages(fullText.selectScores(terms), encodeFilter(filter))}
         where rank = 1 order by score desc, document limit ${limit}`.execute(db);
-      return rows.map(({ document, passage, score }) => ({
-        document: Number(document),
-        passage: Number(passage),
-        score: Number(score),
-      }));
+      return rows.map(decodeMatch);
+    },
+    async matchPassages(terms, documents, limit) {
+      if (terms.length === 0 || documents.length === 0) return [];
+      const { rows } = await sql<MatchRow>`
+        ${selectRankedPassages(fullText.selectScores(terms), sql`d.id in (${sql.join(documents)})`)}
+        where rank <= ${limit} order by score desc, passage`.execute(db);
+      return rows.map(decodeMatch);
+    },
+    async listIncompleteCollections(model, filter) {
+      const { rows } = await sql<{ collection: string }>`
+        select distinct d.collection as collection from index_documents as d
+        join index_collections as c on c.name = d.collection
+        left join index_vectors as v on v.document = d.id and v.model = ${model}
+        where v.document is null and ${encodeFilter(filter)}`.execute(db);
+      return rows.map(({ collection }) => collection);
     },
     countTerms: (terms) => fullText.countTerms(db, terms),
-    async listVectors(model, filter, { after, limit }) {
+    async listVectors(model, { excludedCollections, ...filter }, { after, limit }) {
+      const isIncluded =
+        excludedCollections.length === 0 ? sql`1 = 1` : sql`d.collection not in (${sql.join(excludedCollections)})`;
       const { rows } = await sql<{
         document: unknown;
         first: unknown;
@@ -108,7 +118,7 @@ export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextI
         from index_vectors as v
         join index_documents as d on d.id = v.document
         join index_collections as c on c.name = d.collection
-        where v.model = ${model} and v.document > ${after} and ${encodeFilter(filter)}
+        where v.model = ${model} and v.document > ${after} and ${isIncluded} and ${encodeFilter(filter)}
         order by v.document limit ${limit}`.execute(db);
       return rows.map(({ document, first, dimensions, vectors }) => ({
         document: Number(document),
@@ -135,8 +145,34 @@ export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextI
   };
 }
 
+/** Selects the scored passages of the documents for which the condition holds, with their rank within their document. */
+const selectRankedPassages = (scores: RawBuilder<unknown>, condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  with scored as materialized (${scores})
+  select document, passage, score from (
+    select p.document as document, s.passage as passage, s.score as score,
+      row_number() over (partition by p.document order by s.score desc, s.passage) as rank
+    from scored as s
+    join index_passages as p on p.id = s.passage
+    join index_documents as d on d.id = p.document
+    join index_collections as c on c.name = d.collection
+    where ${condition}
+  ) as ranked`;
+
+interface MatchRow {
+  readonly document: unknown;
+  readonly passage: unknown;
+  readonly score: unknown;
+}
+
+const decodeMatch = ({ document, passage, score }: MatchRow): IndexMatch => ({
+  document: Number(document),
+  passage: Number(passage),
+  score: Number(score),
+});
+
 const SELECT_PASSAGES = sql`
-  select p.id as id, p.text as text, d.url as url, d.title as title, d.site_name as site, d.icon as icon,
+  select p.id as id, p.document as document, d.collection as collection, p.text as text, d.url as url,
+    d.title as title, d.site_name as site, d.icon as icon,
     d.published_at as published, d.hash as hash, c.domain as domain
   from index_passages as p
   join index_documents as d on d.id = p.document
@@ -144,6 +180,8 @@ const SELECT_PASSAGES = sql`
 
 interface PassageRow {
   readonly id: unknown;
+  readonly document: unknown;
+  readonly collection: string;
   readonly text: string;
   readonly url: string;
   readonly title: string;
@@ -154,8 +192,22 @@ interface PassageRow {
   readonly domain: string | null;
 }
 
-const decode = ({ id, text, url, title, site, icon, published, hash, domain }: PassageRow): PassageRecord => ({
+const decode = ({
+  id,
+  document,
+  collection,
+  text,
+  url,
+  title,
+  site,
+  icon,
+  published,
+  hash,
+  domain,
+}: PassageRow): PassageRecord => ({
   passage: Number(id),
+  document: Number(document),
+  collection,
   text,
   url,
   title,

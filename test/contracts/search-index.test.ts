@@ -111,6 +111,8 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
     assert.ok(match && others.length === 0);
     assert.deepEqual((await store.indexSearch.readPassages([match.passage], SCOPE)).get(match.passage), {
       passage: match.passage,
+      document: match.document,
+      collection: 'whole',
       text,
       url: 'parley-index:whole/a.md',
       title: 'a.md',
@@ -164,6 +166,32 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
     assert.deepEqual(await searchTexts(['moon']), ['moon moon', 'moon far away from here']);
     assert.equal((await store.indexSearch.matchTerms(['moon'], SCOPE, 1)).length, 1);
     await removeCollection('once');
+  });
+
+  it('returns the best passages of given documents, up to a number of each', async () => {
+    await insertCollection(createCollection('several'), [
+      createDocument('several', 'a', ['moon far', 'sun', 'moon moon', 'moon over there']),
+      createDocument('several', 'b', ['moon of b']),
+      createDocument('several', 'c', ['moon of c', 'x', 'y', 'z', 'u', 'v', 'w']),
+    ]);
+    const [a, b] = await store.indexDocuments.listWithoutVectors('several', { model: 'm', after: 0, limit: 2 });
+    assert.ok(a && b);
+    const matches = await store.indexSearch.matchPassages(['moon'], [a.id, b.id], 2);
+    const passages = await store.indexSearch.readPassages(
+      matches.map(({ passage }) => passage),
+      SCOPE,
+    );
+    assert.deepEqual(
+      matches.map(({ document, passage }) => [document, passages.get(passage)?.text]),
+      [
+        [a.id, 'moon moon'],
+        [a.id, 'moon far'],
+        [b.id, 'moon of b'],
+      ],
+    );
+    assert.deepEqual(await store.indexSearch.matchPassages([], [a.id], 2), []);
+    assert.deepEqual(await store.indexSearch.matchPassages(['moon'], [], 2), []);
+    await removeCollection('several');
   });
 
   it('replaces a whole document: nothing of the old one is found', async () => {
@@ -335,20 +363,26 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
     await store.indexDocuments.setVectors(a.id, vectors);
     await store.indexDocuments.setVectors(b.id, { ...vectors, model: 'older' });
     await store.indexDocuments.setVectors(987_654_321, vectors);
-    const stored = { document: a.id, firstPassage: a.firstPassage, dimensions: 2, vectors: [1, 255, 128, 0] };
-    const read = async (scope = SCOPE) =>
-      (await store.indexSearch.listVectors('small', scope, { after: 0, limit: 10 })).map((each) => ({
-        ...each,
-        vectors: [...each.vectors],
-      }));
+    const stored = { document: a.id, firstPassage: a.id + 1, dimensions: 2, vectors: [1, 255, 128, 0] };
+    const read = async (scope = SCOPE, excludedCollections: readonly string[] = []) =>
+      (await store.indexSearch.listVectors('small', { ...scope, excludedCollections }, { after: 0, limit: 10 })).map(
+        (each) => ({
+          ...each,
+          vectors: [...each.vectors],
+        }),
+      );
     assert.deepEqual(await read(), [stored]);
     assert.deepEqual(await read({ ...SCOPE, collections: 'domains' }), []);
+    assert.deepEqual(await read(SCOPE, ['vectors']), []);
+    assert.deepEqual(await store.indexSearch.listIncompleteCollections('small', SCOPE), ['vectors']);
+    assert.deepEqual(await store.indexSearch.listIncompleteCollections('small', { ...SCOPE, sites: [] }), []);
     assert.deepEqual(
       (await store.indexDocuments.listWithoutVectors('vectors', vectorQuery)).map(({ id }) => id),
       [b.id],
     );
     await store.indexDocuments.setVectors(b.id, vectors);
     assert.equal((await read()).length, 2);
+    assert.deepEqual(await store.indexSearch.listIncompleteCollections('small', SCOPE), []);
     assert.equal((await store.indexCollections.getTotals('vectors')).vectors, 2);
     await upsert(createDocument('vectors', 'a', ['one']));
     assert.deepEqual(

@@ -53,6 +53,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   eld: ['src/generation/'],
   unpdf: ['src/documents/'],
   htmlparser2: ['src/documents/', 'src/tools/search/'],
+  stemmer: ['src/capabilities/search-index/'],
   '@mozilla/readability': ['src/capabilities/page-reader/'],
   linkedom: ['src/capabilities/page-reader/'],
   'robots-parser': ['src/capabilities/page-reader/'],

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Catalogue } from '../../catalogue/model.ts';
+import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import { systemIdGenerator } from '../../core/id.ts';
 import type { Priority } from '../../core/context.ts';
 import type { EmbedTexts } from './search-index.ts';
@@ -19,6 +19,10 @@ const EMBEDDING_MODEL = 'svc-embed';
 /** States in which a model accepts requests, possibly after a wait. */
 const ACCEPTING_STATES: readonly ModelState['state'][] = ['ready', 'on-demand', 'starting'];
 
+/** Whether the model of an entry can run: its weights and its engine are installed. */
+export const isAccepting = async (entry: ModelEntry, engines: Pick<ModelEngines, 'getState'>): Promise<boolean> =>
+  ACCEPTING_STATES.includes((await engines.getState(entry)).state);
+
 /**
  * Creates the function that embeds texts for the local index. It returns undefined when the embedding model cannot run because
  * its weights or its engine are not installed.
@@ -26,7 +30,7 @@ const ACCEPTING_STATES: readonly ModelState['state'][] = ['ready', 'on-demand', 
 export function createEmbedIndexTexts({ catalogue, engines, priority }: EmbedIndexTextsDeps): EmbedTexts {
   return async (texts, signal) => {
     const entry = catalogue.find(EMBEDDING_MODEL);
-    if (!entry || !ACCEPTING_STATES.includes((await engines.getState(entry)).state)) return undefined;
+    if (!entry || !(await isAccepting(entry, engines))) return undefined;
     const { engine, release } = await engines.embeddingsFor({ requestedName: EMBEDDING_MODEL, entry });
     try {
       const inputs = texts.map((text, index) => ({ text, field: `texts[${index}]` }));

@@ -1,18 +1,27 @@
 import { ServiceError } from '../../core/error.ts';
+import type { IndexVectors } from '../../store/index-documents.ts';
 import type { Store } from '../../store/store.ts';
+import { INDEX_VECTOR_WORDS } from './limits.ts';
 import { quantizeVector } from './quantized-vectors.ts';
 import type { EmbeddedTexts, EmbedTexts, RefreshOptions } from './search-index.ts';
 
-/** Page size of documents, and number of passages per embedding call. */
-const DOCUMENTS_PER_PAGE = 50;
-const PASSAGES_PER_CALL = 16;
+/** Documents that are listed at once, and passages per embedding call. */
+const DOCUMENTS_PER_PAGE = 1_000;
+const PASSAGES_PER_CALL = 64;
 
-/** Attempts to embed passages that exceed the model's token limit; each attempt halves the text. */
+/** Attempts to embed a passage that exceeds the model's token limit; each attempt halves the text. */
 const ATTEMPTS_MAX = 4;
 
 export interface FillVectorsDeps {
   readonly store: Store;
   readonly embed: EmbedTexts;
+}
+
+interface PendingDocument {
+  readonly id: number;
+  readonly title: string;
+  /** Number of passages. */
+  readonly passages: number;
 }
 
 /**
@@ -28,43 +37,125 @@ export async function fillVectors(
 ): Promise<number | undefined> {
   const model = (await embed(['model'], signal))?.model;
   if (model === undefined) return undefined;
+  const pending = await listPending(collection, model, store);
   let done = 0;
-  for (let after = 0; ;) {
-    const page = await store.indexDocuments.listWithoutVectors(collection, { model, after, limit: DOCUMENTS_PER_PAGE });
-    for (const { id } of page) {
-      after = id;
-      const texts = await store.indexDocuments.listPassageTexts(id);
-      const rows: Int8Array[] = [];
-      for (let at = 0; at < texts.length; at += PASSAGES_PER_CALL) {
-        const embedded = await embedPassages(texts.slice(at, at + PASSAGES_PER_CALL), embed, signal);
-        if (embedded?.model !== model) return done;
-        rows.push(...embedded.vectors.map(quantizeVector));
-      }
-      const dimensions = rows[0]?.length ?? 0;
-      if (dimensions === 0 || rows.some(({ length }) => length !== dimensions)) continue;
-      const vectors = new Uint8Array(rows.length * dimensions);
-      for (const [at, row] of rows.entries()) vectors.set(new Uint8Array(row.buffer), at * dimensions);
-      await store.indexDocuments.setVectors(id, { model, dimensions, vectors });
+  for (const batch of splitBatches(pending)) {
+    const texts = await Promise.all(batch.map((document) => listTexts(document, store)));
+    const embedded = await embedInCalls(texts.flat(), embed, signal);
+    if (embedded?.model !== model) return done;
+    let at = 0;
+    for (const [index, { id }] of batch.entries()) {
+      const end = at + (texts[index]?.length ?? 0);
+      await store.indexDocuments.setVectors(id, packVectors(model, embedded.vectors.slice(at, end)));
+      at = end;
       done++;
-      onProgress?.({ step: 'vectors', done, reference: collection });
     }
-    if (page.length < DOCUMENTS_PER_PAGE) return done;
+    onProgress?.({ step: 'vectors', done, total: pending.length, reference: batch.at(-1)?.title ?? collection });
+  }
+  return done;
+}
+
+async function listPending(collection: string, model: string, store: Store): Promise<readonly PendingDocument[]> {
+  const pending: PendingDocument[] = [];
+  for (;;) {
+    const after = pending.at(-1)?.id ?? 0;
+    const page = await store.indexDocuments.listWithoutVectors(collection, { model, after, limit: DOCUMENTS_PER_PAGE });
+    pending.push(...page);
+    if (page.length < DOCUMENTS_PER_PAGE) return pending;
   }
 }
 
-/** Shortens texts that exceed the token limit, as texts with many numbers or symbols do despite their word count. */
+/** Groups documents, so that a call embeds many short ones. */
+function* splitBatches(documents: readonly PendingDocument[]): Generator<readonly PendingDocument[]> {
+  let batch: PendingDocument[] = [];
+  let passages = 0;
+  for (const document of documents) {
+    if (batch.length > 0 && passages + document.passages > PASSAGES_PER_CALL) {
+      yield batch;
+      batch = [];
+      passages = 0;
+    }
+    batch.push(document);
+    passages += document.passages;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/**
+ * Lists the texts to embed: the beginning of each passage below the title of its document, without which many say little.
+ */
+const listTexts = async ({ id, title }: PendingDocument, store: Store): Promise<readonly string[]> =>
+  (await store.indexDocuments.listPassageTexts(id)).map((text) => {
+    const whole = text.includes(title) ? text : `${title}\n${text}`;
+    return new RegExp(`^(?:\\s*\\S+){1,${INDEX_VECTOR_WORDS}}`).exec(whole)?.[0] ?? whole;
+  });
+
+async function embedInCalls(
+  texts: readonly string[],
+  embed: EmbedTexts,
+  signal: AbortSignal,
+): Promise<EmbeddedTexts | undefined> {
+  let model: string | undefined;
+  const vectors: Float32Array[] = [];
+  for (let at = 0; at < texts.length; at += PASSAGES_PER_CALL) {
+    const embedded = await embedPassages(texts.slice(at, at + PASSAGES_PER_CALL), embed, signal);
+    if (!embedded || (model ?? embedded.model) !== embedded.model) return undefined;
+    model = embedded.model;
+    vectors.push(...embedded.vectors);
+  }
+  return model === undefined ? undefined : { model, vectors };
+}
+
+/**
+ * Embeds passages together, and one by one where one of them exceeds the token limit, as texts with many numbers or
+ * symbols do despite their word count.
+ */
 async function embedPassages(
   texts: readonly string[],
   embed: EmbedTexts,
   signal: AbortSignal,
 ): Promise<EmbeddedTexts | undefined> {
-  for (let tries = 1, shortened = texts; ; tries++) {
+  try {
+    return await embed(texts, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isTooLong(error)) throw error;
+  }
+  let model: string | undefined;
+  const vectors: Float32Array[] = [];
+  for (const text of texts) {
+    const embedded = await embedShortened(text, embed, signal);
+    if (!embedded || (model ?? embedded.model) !== embedded.model) return undefined;
+    model = embedded.model;
+    vectors.push(...embedded.vectors);
+  }
+  return model === undefined ? undefined : { model, vectors };
+}
+
+/** Embeds the longest beginning of a text that the model accepts, found by halving. */
+async function embedShortened(
+  text: string,
+  embed: EmbedTexts,
+  signal: AbortSignal,
+): Promise<EmbeddedTexts | undefined> {
+  for (let attempt = 1, shortened = text; ; attempt++) {
     try {
-      return await embed(shortened, signal);
+      return await embed([shortened], signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ServiceError) || error.kind !== 'invalid-request' || tries === ATTEMPTS_MAX) throw error;
-      shortened = shortened.map((text) => text.slice(0, Math.ceil(text.length / 2)).toWellFormed());
+      if (!isTooLong(error) || attempt === ATTEMPTS_MAX) throw error;
+      shortened = shortened.slice(0, Math.ceil(shortened.length / 2)).toWellFormed();
     }
   }
+}
+
+const isTooLong = (error: unknown): boolean => error instanceof ServiceError && error.kind === 'invalid-request';
+
+function packVectors(model: string, vectors: readonly Float32Array[]): IndexVectors {
+  const rows = vectors.map(quantizeVector);
+  const dimensions = rows[0]?.length ?? 0;
+  const packed = new Uint8Array(rows.length * dimensions);
+  for (const [at, row] of rows.entries())
+    packed.set(new Uint8Array(row.buffer).subarray(0, dimensions), at * dimensions);
+  return { model, dimensions, vectors: packed };
 }

@@ -29,18 +29,45 @@ export const INDEX_QUESTION_TERMS_MAX = 32;
 /** Characters of a query to the local index. Beyond: ignored. */
 export const INDEX_QUESTION_CHARS_MAX = 2_000;
 
-/** Documents that each search method contributes before the results are merged. */
-export const INDEX_CANDIDATES = 50;
+/** Documents that each search method contributes before the results are merged, and passages of each result. */
+export const INDEX_CANDIDATES = 100;
+export const INDEX_RESULT_PASSAGES_MAX = 4;
+
+/** Best documents that a reranking model sorts, where one is configured. Beyond: they keep their order behind them. */
+export const INDEX_RERANKED_MAX = 16;
 
 /**
- * Bytes of vectors compared with one query: 50,000 passages of 384 dimensions. Beyond: only the oldest documents are
- * compared.
+ * Words of a passage, its title included, that its vector stands for: small models are made for so much, and a vector of
+ * twice as many takes more than twice the time. Beyond: found by words.
  */
-export const INDEX_VECTOR_BYTES_MAX = 50_000 * 384;
+export const INDEX_VECTOR_WORDS = 90;
+
+/** Bytes of vectors compared with one query: 100,000 passages of 384 dimensions. Beyond: words alone decide. */
+export const INDEX_VECTOR_BYTES_MAX = 100_000 * 384;
+
+/**
+ * Documents, and passages of them, that are stored in one transaction, about 0.1 s of writing; and words whose terms are
+ * remembered. Beyond: the next transaction; all are forgotten.
+ */
+export const INDEX_BATCH_DOCUMENTS_MAX = 32;
+export const INDEX_BATCH_PASSAGES_MAX = 400;
+export const INDEX_TERM_CACHE_ENTRIES_MAX = 50_000;
 
 /** Documents that are indexed concurrently, and problems of a refresh that are listed individually. */
 export const INDEX_READ_CONCURRENCY = 2;
 export const INDEX_PROBLEMS_LISTED_MAX = 1_000;
+
+/** How often the terms of a title, and of the headings around and in a passage, count beside those of its text. */
+export const INDEX_TITLE_WEIGHT = 3;
+export const INDEX_HEADING_WEIGHT = 2;
+
+/**
+ * Weights in the score of a document, beside 1 for its words: similarity of meaning, share of the question that its best
+ * passage covers, and share that its title covers. Chosen by measurement (docs/decisions/0062-ranking.md).
+ */
+export const INDEX_MEANING_WEIGHT = 0.6;
+export const INDEX_COVERAGE_WEIGHT = 0.5;
+export const INDEX_TITLE_COVERAGE_WEIGHT = 0.4;
 
 /** Characters of a title in the local index. Beyond: truncated. */
 export const INDEX_TITLE_CHARS_MAX = 200;
@@ -60,3 +87,6 @@ export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;
 
 /** Ms to close each part of an index that a command opened. Beyond: the command fails. */
 export const INDEX_CLOSE_MS_MAX = 60_000;
+
+/** Ms between two checks of a running service for documents without vectors. */
+export const INDEX_VECTOR_CHECK_MS = 30_000;

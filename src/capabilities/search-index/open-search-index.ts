@@ -17,6 +17,7 @@ import { openCatalogue, openDatabase, openRuntimes, openWeights } from '../../se
 import { createEmbedIndexTexts } from './embed-index-texts.ts';
 import { INDEX_CLOSE_MS_MAX } from './limits.ts';
 import { createSearchIndexOperator } from './operator.ts';
+import { createRankIndexTexts } from './rank-index-texts.ts';
 import type { SearchIndexOperator } from './search-index.ts';
 import { createSearchIndex, type SearchIndex } from './search.ts';
 
@@ -68,7 +69,7 @@ export async function openSearchIndex(
     const indexDeps = { store, clock: systemClock, embed };
     return {
       operator: createSearchIndexOperator({ ...indexDeps, readPage, extract: createInlineExtractor(extract) }),
-      search: createSearchIndex({ ...indexDeps, log }),
+      search: createSearchIndex({ ...indexDeps, rank: createRankIndexTexts({ catalogue, engines }), log }),
       regions: listRegions(config).map(([id]) => id),
       close: () => lifecycle.closeAll(),
     };

@@ -36,7 +36,10 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
 
   const refresh = async (collection: IndexCollection, options: RefreshOptions): Promise<RefreshReport> => {
     const report = await refreshCollection(collection, deps, options);
-    const vectors = embed ? await fillVectors(collection.name, { store, embed }, options) : undefined;
+    const vectors =
+      embed && options.leavesVectors !== true
+        ? await fillVectors(collection.name, { store, embed }, options)
+        : undefined;
     return { ...report, vectors: vectors ?? 0 };
   };
 

@@ -6,7 +6,7 @@ import { INDEX_PASSAGE_CHARS_MAX, INDEX_PASSAGE_WORDS } from './limits.ts';
 import { splitPassages as generatePassages } from './passages.ts';
 import { countWords } from './terms.ts';
 
-const listPassages = (text: string): string[] => [...generatePassages(text)];
+const listPassages = (text: string): string[] => Array.from(generatePassages(text), ({ text: passage }) => passage);
 
 const sentence = (name: string, words: number): string =>
   `${Array.from({ length: words }, (_, at) => `${name}${at}`).join(' ')}.`;

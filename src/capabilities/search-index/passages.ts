@@ -10,20 +10,31 @@ const WORDS_BEFORE_HEADING_MIN = INDEX_PASSAGE_WORDS / 4;
  */
 const SENTENCE_END = /((?<=[.!?…]["')\]]?)\s+|(?<=[。！？])\s*|\n\s*\n\s*|\n(?=[-*#|>\d]))/u;
 
-const HEADING = /^#{1,6} /;
+const HEADING = /^(#{1,6}) (?=\S)/;
+
+/** A part of a text, and where it stands. */
+export interface TextPassage {
+  readonly text: string;
+  /** Headings of the sections in which the passage starts, outermost first, without `#`. */
+  readonly headings: readonly string[];
+}
 
 /**
  * Splits a text into passages of about INDEX_PASSAGE_WORDS words. Each passage starts with the last sentence of the
  * previous one, so that a statement across their border is found; a sentence longer than a passage is cut.
  */
-export function* splitPassages(text: string): Generator<string> {
+export function* splitPassages(text: string): Generator<TextPassage> {
+  const sections = createSectionPath();
   let passage = startPassage();
+  let headings: readonly string[] = [];
   for (const sentence of splitSentences(text)) {
     const isHeading = HEADING.test(sentence.text);
     if (!fits(passage, sentence) || (isHeading && passage.words >= WORDS_BEFORE_HEADING_MIN)) {
-      if (passage.newSentences > 0) yield joinSentences(passage);
+      if (passage.newSentences > 0) yield { text: joinSentences(passage), headings };
       passage = startPassage(passage.sentences.at(-1));
     }
+    if (isHeading) sections.enter(sentence.text);
+    if (passage.newSentences === 0) headings = sections.get();
     // Do not repeat the previous sentence before a heading, or where the passage would become too long.
     if (passage.newSentences === 0 && (isHeading || !fits(passage, sentence))) passage = startPassage();
     passage.sentences.push(sentence);
@@ -31,7 +42,20 @@ export function* splitPassages(text: string): Generator<string> {
     passage.chars += sentence.gap.length + sentence.text.length;
     passage.newSentences++;
   }
-  if (passage.newSentences > 0) yield joinSentences(passage);
+  if (passage.newSentences > 0) yield { text: joinSentences(passage), headings };
+}
+
+/** Tracks the headings of the current section and of those around it. */
+function createSectionPath(): { enter(heading: string): void; get(): readonly string[] } {
+  let path: readonly { readonly level: number; readonly text: string }[] = [];
+  return {
+    enter(heading) {
+      const level = HEADING.exec(heading)?.[1]?.length ?? 1;
+      const text = heading.slice(level + 1).trim();
+      path = [...path.filter((outer) => outer.level < level), { level, text }];
+    },
+    get: () => path.map(({ text }) => text),
+  };
 }
 
 interface Passage {

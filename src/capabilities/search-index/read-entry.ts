@@ -47,7 +47,7 @@ const HEAD_BYTES = 16_384;
 const CHUNK_BYTES = 64 * 1024;
 
 /** Version of the format of passages and terms. Changing it makes a refresh read all documents again. */
-const INDEX_FORMAT = 'parley-index 1\n';
+const INDEX_FORMAT = 'parley-index 2\n';
 
 /** Creates the hash of a document's source content. */
 const createContentHash = (): Hash => createHash('sha256').update(INDEX_FORMAT);

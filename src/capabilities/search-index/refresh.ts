@@ -4,20 +4,21 @@ import {
   INDEX_DOCUMENTS_MAX,
   INDEX_PROBLEMS_LISTED_MAX,
   INDEX_READ_CONCURRENCY,
+  INDEX_TERM_CACHE_ENTRIES_MAX,
 } from './limits.ts';
-import { ServiceError } from '../../core/error.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { IndexCollection } from '../../store/index-collections.ts';
-import type { IndexDocument, IndexPassage } from '../../store/index-documents.ts';
+import type { IndexDocument } from '../../store/index-documents.ts';
 import type { Store } from '../../store/store.ts';
 import { PRIMARY_WORKSPACE } from '../../resources/keys/rules.ts';
+import { createDocumentBatch } from './document-batch.ts';
 import { listEntries } from './list-entries.ts';
-import { splitPassages } from './passages.ts';
+import { createIndexPassages } from './index-passages.ts';
 import { type IndexEntry, readEntry, type ReadEntryResult } from './read-entry.ts';
+import type { TermCache } from './terms.ts';
 import type { DocumentExtractor } from '../../documents/document-extractor.ts';
 import type { RefreshProblem, RefreshReport, RefreshOptions } from './search-index.ts';
-import { extractTerms } from './terms.ts';
 
 export interface RefreshDeps {
   readonly store: Store;
@@ -30,8 +31,8 @@ export interface RefreshDeps {
 const REFERENCES_PER_PAGE = 100;
 
 /**
- * Updates a collection from its sources. Each document is a transaction of its own, so that an interrupted refresh
- * leaves complete documents and the next one continues. Vanished documents are removed last, when all sources were
+ * Updates a collection from its sources. A transaction stores some complete documents, so that an interrupted refresh
+ * leaves no half one and the next one continues. Vanished documents are removed last, when all sources were
  * read.
  */
 export async function refreshCollection(
@@ -44,6 +45,8 @@ export async function refreshCollection(
   const skipped = { hidden: 0, links: 0, otherKinds: 0, tooDeep: 0 };
   const problems: RefreshProblem[] = [];
   const counts = { added: 0, changed: 0, unchanged: 0, removed: 0, failed: 0 };
+  const batch = createDocumentBatch(store);
+  const cache: TermCache = new Map();
   let done = 0;
 
   const fail = (reference: string, reason: string): void => {
@@ -55,15 +58,15 @@ export async function refreshCollection(
     entry: IndexEntry,
     content: ReadEntryResult & { readonly type: 'read' },
   ): Promise<void> => {
-    const document = toDocument(name, entry, content, clock.now());
+    if (cache.size > INDEX_TERM_CACHE_ENTRIES_MAX) cache.clear();
+    const document = toDocument(name, entry, content, { indexedAt: clock.now(), cache });
     const count = document.passages.length;
     if (count === 0) return fail(entry.reference, 'The document has no words.');
     if (count > INDEX_DOCUMENT_PASSAGES_MAX) {
       const most = `${INDEX_DOCUMENT_PASSAGES_MAX} passages, about 400,000 words`;
       return fail(entry.reference, `The document has more than ${most}. Split it.`);
     }
-    if (!(await store.transaction(({ indexDocuments }) => indexDocuments.upsert(document))))
-      throw new ServiceError('conflict', `The collection ${name} was removed during the refresh.`);
+    await batch.add(document);
     unseen.delete(entry.reference);
     counts[hashes.has(entry.reference) ? 'changed' : 'added']++;
   };
@@ -99,6 +102,7 @@ export async function refreshCollection(
   };
   // Wait for all workers, so that none continues to write after a failure.
   const outcomes = await Promise.allSettled(Array.from({ length: INDEX_READ_CONCURRENCY }, worker));
+  await batch.flush();
   for (const end of outcomes) if (end.status === 'rejected') throw end.reason;
   signal.throwIfAborted();
 
@@ -142,10 +146,9 @@ function toDocument(
   collection: string,
   { reference, type }: IndexEntry,
   { hash, bytes, text, title, publishedAt, page }: ReadEntryResult & { readonly type: 'read' },
-  indexedAt: number,
+  { indexedAt, cache }: { readonly indexedAt: number; readonly cache: TermCache },
 ): IndexDocument {
-  // The title's terms belong to every passage, so that a passage is found by its document's name as well.
-  const titleTerms = extractTerms(type === 'file' ? `${title} ${reference.replace(/\.[^./]{1,10}$/, '')}` : title);
+  const path = type === 'file' ? reference.replace(/\.[^./]{1,10}$/, '') : '';
   return {
     collection,
     reference,
@@ -157,20 +160,9 @@ function toDocument(
     publishedAt,
     hash,
     bytes,
-    passages: passagesWithTerms(text, titleTerms),
+    passages: createIndexPassages(text, { title, path }, cache),
     at: indexedAt,
   };
-}
-
-/** Stops at one passage above the limit, so that the caller detects the excess. */
-function passagesWithTerms(text: string, titleTerms: readonly string[]): readonly IndexPassage[] {
-  const passages: IndexPassage[] = [];
-  for (const passage of splitPassages(text)) {
-    const terms = extractTerms(passage);
-    if (terms.length > 0) passages.push({ text: passage, terms: [...titleTerms, ...terms] });
-    if (passages.length > INDEX_DOCUMENT_PASSAGES_MAX) break;
-  }
-  return passages;
 }
 
 /** Creates the URL of a document without one: its collection and its path within it, without any local path. */

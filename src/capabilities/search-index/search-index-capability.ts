@@ -2,15 +2,18 @@ import { createIndexCommand } from './command/index-command.ts';
 import type { CommandCapability } from '../../commands/command-capability.ts';
 import { createEmbedIndexTexts } from './embed-index-texts.ts';
 import { openSearchIndex } from './open-search-index.ts';
+import { createRankIndexTexts } from './rank-index-texts.ts';
 import { createReadDocument } from './read-document.ts';
 import { createSearchIndex } from './search.ts';
+import { startVectorFiller } from './vector-filler.ts';
 
-/** Local documents that web search finds without a network, and the command that manages them. */
+/** Local documents that web search finds without a network, their vectors, and the command that manages them. */
 export const searchIndex: CommandCapability = {
   name: 'search index',
   openTools({ store, clock, log, catalogue, engines }) {
     const embed = createEmbedIndexTexts({ catalogue, engines, priority: 'live' });
-    const search = createSearchIndex({ store, clock, embed, log });
+    const rank = createRankIndexTexts({ catalogue, engines });
+    const search = createSearchIndex({ store, clock, embed, rank, log });
     return {
       localIndex: {
         provider: {
@@ -22,6 +25,11 @@ export const searchIndex: CommandCapability = {
         createReadPage: (readPage) => createReadDocument({ store, readPage }),
       },
     };
+  },
+  open({ store, catalogue, engines, log, runsCleanup }) {
+    if (!runsCleanup) return {};
+    const embed = createEmbedIndexTexts({ catalogue, engines, priority: 'background' });
+    return startVectorFiller({ store, embed, log });
   },
   createCommands: ({ load, env, capabilities, stdout, stderr }) => [
     createIndexCommand({

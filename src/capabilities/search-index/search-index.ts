@@ -11,11 +11,22 @@ export interface EmbeddedTexts {
   readonly vectors: readonly Float32Array[];
 }
 
+/**
+ * Scores how well each text answers a question; higher is better. Returns undefined if no reranking model is available.
+ */
+export type RankTexts = (
+  question: string,
+  texts: readonly string[],
+  signal: AbortSignal,
+) => Promise<readonly number[] | undefined>;
+
 /** Progress of a refresh. */
 export interface RefreshProgress {
   readonly step: 'reading' | 'vectors';
   /** Documents processed so far. */
   readonly done: number;
+  /** Documents to process. Undefined while it is not known. */
+  readonly total?: number;
   /** The last processed document. */
   readonly reference: string;
 }
@@ -40,6 +51,8 @@ export interface RefreshReport {
 
 export interface RefreshOptions {
   readonly signal: AbortSignal;
+  /** Leaves new documents without vectors: a running service, or the next refresh, computes them. */
+  readonly leavesVectors?: boolean;
   readonly onProgress?: (progress: RefreshProgress) => void;
 }
 

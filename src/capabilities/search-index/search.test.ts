@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { SearchQuery } from '../../core/server-tools.ts';
 import { type IndexFolder, NOW, openIndexFolder } from './__fixtures__/index-folder.ts';
-import type { EmbedTexts } from './search-index.ts';
+import type { EmbedTexts, RankTexts } from './search-index.ts';
 
 const refreshOptions = { signal: new AbortController().signal };
 const DAY_MS = 86_400_000;
@@ -19,9 +19,14 @@ const createFakeVector = (text: string): Float32Array => {
 describe('search index', () => {
   let index: IndexFolder;
   let embed: EmbedTexts | undefined;
+  let rank: RankTexts | undefined;
   beforeEach(async () => {
     embed = undefined;
-    index = await openIndexFolder({ embed: async (texts, signal) => await embed?.(texts, signal) });
+    rank = undefined;
+    index = await openIndexFolder({
+      embed: async (texts, signal) => await embed?.(texts, signal),
+      rank: async (question, texts, signal) => await rank?.(question, texts, signal),
+    });
   });
   afterEach(() => index.close());
 
@@ -41,6 +46,14 @@ describe('search index', () => {
       },
       refreshOptions.signal,
     );
+  const findDocument = async (reference: string): Promise<number> => {
+    const { results } = await ask(reference.replace('.md', ''));
+    const [url] = results.flatMap(({ url: found }) => (found.endsWith(reference) ? found : []));
+    const scope = { tenant: { region: 'cn-beijing', workspace: 'primary' }, collections: 'plain' } as const;
+    const [passage] = await index.store.indexSearch.readDocument(url ?? '', scope, 1);
+    assert.ok(passage);
+    return passage.document;
+  };
   const titles = async (text: string, change: Partial<SearchQuery> = {}) =>
     (await ask(text, change)).results.map(({ title }) => title);
   const ZOO = {
@@ -62,6 +75,61 @@ describe('search index', () => {
     assert.deepEqual(await titles('slow cooker recipes for winter evenings'), []);
     assert.deepEqual(await titles(''), []);
     assert.deepEqual(await titles('?!"\'*()'), []);
+  });
+
+  it('finds identifiers as a whole and by their parts, in any style', async () => {
+    await add('settings', {
+      'a.md': '# Checkpoints\n\nmax_wal_size limits the log between checkpoints.',
+      'b.md': '# Sizes\n\nThe max size of a wal file, and the size of others, and its max.',
+      'c.md': '# Cleaning\n\nautovacuum_naptime is the pause of autovacuum.',
+    });
+    for (const question of ['max_wal_size', 'maxWalSize', 'max-wal-size'])
+      assert.equal((await titles(question))[0], 'Checkpoints', question);
+    assert.equal((await titles('naptime'))[0], 'Cleaning');
+    assert.equal((await titles('auto vacuum'))[0], 'Cleaning');
+  });
+
+  it('ranks a document first whose title or heading has the words of the question', async () => {
+    const filler = 'It is said here that a tool backs up files, and restores them. '.repeat(12);
+    await add('guide', {
+      'a.md': `# Introduction\n\n${filler} Restoring backups of tables is rare. ${filler}`,
+      'b.md': `# Restoring a backup\n\n${'Stop the server first and wait. '.repeat(20)}`,
+      'c.md': `# Overview\n\n${'Nothing. '.repeat(60)}\n\n## Vacuuming\n\n${'Free the pages and wait. '.repeat(60)}`,
+    });
+    assert.equal((await titles('restore a backup'))[0], 'Restoring a backup');
+    const [found] = (await ask('vacuuming pages')).results;
+    assert.ok(found?.title === 'Overview' && found.passage.includes('## Vacuuming'));
+  });
+
+  it('returns the passages of a document that say most, not its beginning', async () => {
+    const filler = (name: string) => `${name} has nothing to report at all today. `.repeat(90);
+    await add('long', {
+      'a.md': `# Manual\n\n${filler('One')}\n\n## Fees\n\nThe fee is 12 crowns.\n\n${filler('Two')}\n\n## Late\n\nA late fee is 30 crowns.`,
+    });
+    const [found] = (await ask('What is the fee?')).results;
+    assert.match(found?.passage ?? '', /The fee is 12 crowns\..*\n\n…\n\n.*A late fee is 30 crowns\./s);
+    assert.ok((found?.passage.length ?? 0) <= 4_000);
+  });
+
+  it('uses the words of the user besides those of a model', async () => {
+    await add('zoo', ZOO);
+    assert.deepEqual(await titles('slow cooker', { question: 'Which snail is slow?' }), ['Snail']);
+  });
+
+  it('sorts the best documents by a reranking model, and keeps its own order if that fails', async () => {
+    await add('zoo', ZOO);
+    const question = 'which animal is the largest';
+    assert.deepEqual(await titles(question), ['Whale', 'Frog']);
+    rank = async (text, texts) => {
+      assert.equal(text, question);
+      return texts.map((each) => (each.startsWith('Frog\n') ? 1 : 0));
+    };
+    assert.deepEqual(await titles(question), ['Frog', 'Whale']);
+    rank = async () => {
+      throw new Error('the engine is gone');
+    };
+    assert.deepEqual(await titles(question), ['Whale', 'Frog']);
+    assert.deepEqual(index.warnings, ['the engine is gone']);
   });
 
   it('treats a question as plain words, without query syntax', async () => {
@@ -165,6 +233,39 @@ describe('search index', () => {
       assert.deepEqual(await titles('amphibian'), []);
       assert.equal((await add('zoo', ZOO)).vectors, 3);
       assert.ok((await titles('amphibian')).includes('Frog'));
+    });
+
+    it('ranks a collection by words alone until all of its documents have vectors', async () => {
+      const files = {
+        'whale.md': '# Whale\n\nThe ocean giant, a whale, sings in the deep.',
+        'frog.md': '# Frog\n\nA frog sings in the pond, and the frog sleeps.',
+        'toad.md': '# Toad\n\nA toad sings.',
+      };
+      await add('zoo', files);
+      const byWords = await titles('giant sings');
+      assert.deepEqual(byWords, ['Whale', 'Toad', 'Frog']);
+      // Only the frog has a vector, which is the question's: if vectors counted, it would come first.
+      embed = async (texts) => {
+        if (texts.some((text) => !/model|frog|giant sings/i.test(text))) throw new Error('the engine is gone');
+        return { model: 'small', vectors: texts.map(() => Float32Array.of(1, 0, 0, 0)) };
+      };
+      await index.store.indexDocuments.setVectors(await findDocument('frog.md'), {
+        model: 'small',
+        dimensions: 4,
+        vectors: Uint8Array.of(127, 0, 0, 0),
+      });
+      assert.deepEqual(await titles('giant sings'), byWords);
+      assert.deepEqual(index.warnings, []);
+    });
+
+    it('neither prefers nor neglects a collection without vectors beside a complete one', async () => {
+      embed = byMeaning;
+      await add('zoo', ZOO);
+      embed = undefined;
+      await add('pond', { 'largest.md': '# Largest frog\n\nThe largest frog is an animal of the largest pond.' });
+      embed = byMeaning;
+      assert.equal((await titles('largest frog'))[0], 'Largest frog');
+      assert.equal((await titles('whale'))[0], 'Whale');
     });
 
     it('searches by words only if embedding fails, and logs it', async () => {

@@ -1,31 +1,37 @@
+import { SEARCH_PASSAGE_CHARS_MAX } from '../../tools/limits.ts';
 import {
   INDEX_CANDIDATES,
-  INDEX_COMMON_TERM_SHARE,
-  INDEX_COMMON_TERMS_PASSAGES_MIN,
   INDEX_COVERAGE_MIN,
   INDEX_QUESTION_CHARS_MAX,
   INDEX_QUESTION_TERMS_MAX,
+  INDEX_RERANKED_MAX,
+  INDEX_RESULT_PASSAGES_MAX,
 } from './limits.ts';
 import type { SearchResults, SearchQuery } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { PassageRecord, IndexMatch, IndexSearchFilter } from '../../store/index-search.ts';
+import type { PassageRecord, IndexSearchFilter } from '../../store/index-search.ts';
 import type { Store } from '../../store/store.ts';
-import { type NearestPassage, findNearestDocuments } from './find-nearest-documents.ts';
-import type { EmbeddedTexts, EmbedTexts } from './search-index.ts';
-import { extractQuestionTerms, extractTerms } from './terms.ts';
+import { findNearestDocuments } from './find-nearest-documents.ts';
+import { joinPassages } from './join-passages.ts';
+import { joinCandidates, scoreCandidates, type ScoredCandidate } from './score-candidates.ts';
+import type { EmbeddedTexts, EmbedTexts, RankTexts } from './search-index.ts';
+import { weighTerms, type TermWeights } from './term-weights.ts';
+import { extractQuestionTerms } from './terms.ts';
 
 export interface SearchIndexDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
   /** Without it, the search uses words only. */
   readonly embed?: EmbedTexts | undefined;
+  /** Sorts the best documents again. Without it, they keep their order. */
+  readonly rank?: RankTexts | undefined;
   readonly log: Pick<Log, 'warn'>;
 }
 
 /**
- * Searches the local index by words, and by vectors if there are any. It returns the best passage of each document and
- * drops passages that cover too little of the question, so that it may return nothing.
+ * Searches the local index by words, and by vectors if there are any. It returns the best passages of each document and
+ * drops documents that cover too little of the question, so that it may return nothing.
  *
  * @throws the signal's reason; ServiceError `internal` if the database fails.
  */
@@ -33,48 +39,115 @@ export type SearchIndex = (query: SearchQuery, signal: AbortSignal) => Promise<S
 
 const DAY_MS = 86_400_000;
 
-/** Constant of reciprocal rank fusion: a larger one reduces the lead of the first ranks. */
-const RANK_OFFSET = 60;
-
-export function createSearchIndex({ store, clock, embed, log }: SearchIndexDeps): SearchIndex {
-  const embedQuestion = async (text: string, signal: AbortSignal): Promise<EmbeddedTexts | undefined> => {
+export function createSearchIndex({ store, clock, embed, rank, log }: SearchIndexDeps): SearchIndex {
+  /** Returns undefined if the model fails: the search then goes on without it. */
+  const runModel = async <Result>(
+    message: string,
+    signal: AbortSignal,
+    run: () => Promise<Result | undefined> | undefined,
+  ): Promise<Result | undefined> => {
     try {
-      return await embed?.([text], signal);
+      return await run();
     } catch (error) {
       signal.throwIfAborted();
-      const reason = error instanceof Error ? error.message : String(error);
-      log.warn('question embedding failed; the local index is searched by words only', { reason });
+      log.warn(message, { reason: error instanceof Error ? error.message : String(error) });
       return undefined;
     }
   };
 
-  const searchScope = async (question: Question, scope: IndexSearchFilter, { answersMax, signal }: SearchBounds) => {
-    const matches = await store.indexSearch.matchTerms(question.rareTerms, scope, INDEX_CANDIDATES);
+  const findCandidates = async (
+    { weights, vector }: Question,
+    scope: IndexSearchFilter,
+    signal: AbortSignal,
+  ): Promise<readonly ScoredCandidate[]> => {
+    const matches = await store.indexSearch.matchTerms(weights.lookupTerms, scope, INDEX_CANDIDATES);
     signal.throwIfAborted();
-    const nearest = question.vector ? await findNearestDocuments(question.vector, scope, { store, signal }) : [];
-    const candidates = fuseRankings(matches, nearest);
+    const found = vector && (await findNearestDocuments(vector, scope, { store, signal }));
+    const candidates = joinCandidates(matches, found?.nearest ?? []);
     const passages = await store.indexSearch.readPassages(
-      candidates.map(({ passage }) => passage),
+      candidates.flatMap(({ match, near }) => match?.passage ?? near?.passage ?? []),
       scope,
     );
     signal.throwIfAborted();
-    return selectAnswers(candidates, { question, passages, answersMax });
+    const incompleteCollections = found?.incompleteCollections ?? new Set<string>();
+    return scoreCandidates(candidates, { weights, passages, incompleteCollections }).filter(
+      ({ near, coverage }) => near !== undefined || coverage >= INDEX_COVERAGE_MIN,
+    );
+  };
+
+  /** Sorts the best candidates by a model that reads question and passage together. */
+  const rerank = async (
+    text: string,
+    candidates: readonly ScoredCandidate[],
+    signal: AbortSignal,
+  ): Promise<readonly ScoredCandidate[]> => {
+    const first = candidates.slice(0, INDEX_RERANKED_MAX);
+    if (!rank || first.length < 2) return candidates;
+    const texts = first.map(({ best }) => `${best.title}\n${best.text}`);
+    const scores = await runModel('reranking failed; the local index keeps its own order', signal, () =>
+      rank(text, texts, signal),
+    );
+    if (!scores) return candidates;
+    const order = first.map((candidate, at) => ({ candidate, score: scores[at] ?? -Infinity }));
+    const ranked = order.toSorted((one, other) => other.score - one.score).map(({ candidate }) => candidate);
+    return [...ranked, ...candidates.slice(first.length)];
+  };
+
+  /** Joins the passages of each document that say most about the question. */
+  const readAnswers = async (
+    { weights }: Question,
+    chosen: readonly ScoredCandidate[],
+    scope: IndexSearchFilter,
+  ): Promise<readonly PassageRecord[]> => {
+    const documents = chosen.map(({ document }) => document);
+    const matches = await store.indexSearch.matchPassages(weights.lookupTerms, documents, INDEX_RESULT_PASSAGES_MAX);
+    const numbersByDocument = new Map(
+      chosen.map(({ document, best, near }) => {
+        const others = matches.filter((match) => match.document === document).map(({ passage }) => passage);
+        const numbers = [best.passage, ...(near ? [near.passage] : []), ...others];
+        return [document, new Set([...new Set(numbers)].slice(0, INDEX_RESULT_PASSAGES_MAX))];
+      }),
+    );
+    const texts = await store.indexSearch.readPassages(
+      [...numbersByDocument.values()].flatMap((numbers) => [...numbers]),
+      scope,
+    );
+    return chosen.map(({ document, best }) => {
+      // The best passage comes first, so that a limit of characters never cuts it.
+      const numbers = [...(numbersByDocument.get(document) ?? [])];
+      return { ...best, text: joinBestPassages(numbers.flatMap((number) => texts.get(number) ?? [])) };
+    });
+  };
+
+  const searchScope = async (question: Question, scope: IndexSearchFilter, { answersMax, signal }: SearchBounds) => {
+    const candidates = await rerank(question.text, await findCandidates(question, scope, signal), signal);
+    signal.throwIfAborted();
+    return await readAnswers(question, selectDistinct(candidates, answersMax), scope);
   };
 
   return async (query, signal) => {
     signal.throwIfAborted();
-    const text = query.text.slice(0, INDEX_QUESTION_CHARS_MAX).toWellFormed();
-    const terms = extractQuestionTerms(text).slice(0, INDEX_QUESTION_TERMS_MAX);
-    if (terms.length === 0) return { results: [], findings: [] };
-    const { passages, passagesByTerm } = await store.indexSearch.countTerms(terms);
-    const weights = passagesByTerm.map((count) => 1 + Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
-    const rareTerms = selectRareTerms(terms, passages, passagesByTerm);
-    const question: Question = {
-      terms,
-      rareTerms,
-      weights,
-      vector: passages > 0 ? await embedQuestion(text, signal) : undefined,
-    };
+    const text = [query.question ?? '', query.text]
+      .filter((part) => part !== '')
+      .join('\n')
+      .slice(0, INDEX_QUESTION_CHARS_MAX)
+      .toWellFormed();
+    const terms = extractQuestionTerms(text);
+    if (terms.words.length === 0) return { results: [], findings: [] };
+    const weights = await weighTerms(
+      {
+        words: terms.words.slice(0, INDEX_QUESTION_TERMS_MAX),
+        compounds: new Map([...terms.compounds].slice(0, INDEX_QUESTION_TERMS_MAX)),
+      },
+      store.indexSearch,
+    );
+    const vector =
+      weights.passages > 0
+        ? await runModel('question embedding failed; the local index is searched by words only', signal, () =>
+            embed?.([text], signal),
+          )
+        : undefined;
+    const question: Question = { text, weights, vector };
     const bounds = { answersMax: query.resultsMax, signal };
     const results = await searchScope(question, toScope(query, 'plain', clock.now()), bounds);
     const findings = query.usesDomainProviders
@@ -93,80 +166,34 @@ interface SearchBounds {
 }
 
 interface Question {
-  readonly terms: readonly string[];
-  /** Terms that are looked up in the index. */
-  readonly rareTerms: readonly string[];
-  /** Weight of each term: the rarer, the higher. */
-  readonly weights: readonly number[];
+  readonly text: string;
+  readonly weights: TermWeights;
   readonly vector: EmbeddedTexts | undefined;
 }
 
-/**
- * Drops terms that occur in most passages if rarer ones exist: they do not affect the ranking but would match every
- * passage of a large index.
- */
-function selectRareTerms(
-  terms: readonly string[],
-  passages: number,
-  passagesWithTerm: readonly number[],
-): readonly string[] {
-  if (passages < INDEX_COMMON_TERMS_PASSAGES_MIN) return terms;
-  const rare = terms.filter((_, at) => {
-    const count = passagesWithTerm[at] ?? 0;
-    return count > 0 && count <= passages * INDEX_COMMON_TERM_SHARE;
-  });
-  return rare.length > 0 ? rare : terms;
-}
-
-interface Candidate {
-  readonly passage: number;
-  readonly isNear: boolean;
-}
-
-/** Merges two rankings by reciprocal rank fusion. */
-function fuseRankings(matches: readonly IndexMatch[], nearest: readonly NearestPassage[]): readonly Candidate[] {
-  const scores = new Map<number, Candidate & { score: number }>();
-  for (const [rank, { document, passage }] of matches.entries())
-    scores.set(document, { passage, isNear: false, score: 1 / (RANK_OFFSET + rank) });
-  for (const [rank, { document, passage }] of nearest.entries()) {
-    const known = scores.get(document);
-    const score = (known?.score ?? 0) + 1 / (RANK_OFFSET + rank);
-    scores.set(document, { passage: known?.passage ?? passage, isNear: true, score });
-  }
-  return [...scores.values()].toSorted((one, other) => other.score - one.score).slice(0, INDEX_CANDIDATES);
-}
-
-/** Returns which share of the question's term weights a passage and its title cover, from 0 to 1. */
-function computeCoverage({ terms, weights }: Question, { title, text, url }: PassageRecord): number {
-  const path = url.startsWith('parley-index:') ? decodeURIComponent(url) : '';
-  const ownTerms = new Set(extractTerms(`${title} ${text} ${path}`));
-  const all = weights.reduce((sum, weight) => sum + weight, 0);
-  const covered = terms.reduce((sum, term, at) => sum + (ownTerms.has(term) ? (weights[at] ?? 0) : 0), 0);
-  return all > 0 ? covered / all : 0;
-}
-
-interface SelectionOptions {
-  readonly question: Question;
-  readonly passages: ReadonlyMap<number, PassageRecord>;
-  readonly answersMax: number;
-}
-
-/** Selects the best passages; the same page, and the same text under another name, appears once. */
-function selectAnswers(
-  candidates: readonly Candidate[],
-  { question, passages, answersMax }: SelectionOptions,
-): readonly PassageRecord[] {
-  const answers: PassageRecord[] = [];
+/** Selects the best documents; the same page, and the same text under another name, appears once. */
+function selectDistinct(candidates: readonly ScoredCandidate[], answersMax: number): readonly ScoredCandidate[] {
+  const selected: ScoredCandidate[] = [];
   const usedIdentities = new Set<string>();
-  for (const { passage, isNear } of candidates) {
-    if (answers.length >= answersMax) break;
-    const indexed = passages.get(passage);
-    if (!indexed || (!isNear && computeCoverage(question, indexed) < INDEX_COVERAGE_MIN)) continue;
-    const identities = [`url ${indexed.url}`, `hash ${indexed.hash}`, `text ${indexed.text}`];
-    if (!identities.some((mark) => usedIdentities.has(mark))) answers.push(indexed);
+  for (const candidate of candidates) {
+    if (selected.length >= answersMax) break;
+    const { url, hash, text } = candidate.best;
+    const identities = [`url ${url}`, `hash ${hash}`, `text ${text}`];
+    if (!identities.some((mark) => usedIdentities.has(mark))) selected.push(candidate);
     for (const mark of identities) usedIdentities.add(mark);
   }
-  return answers;
+  return selected;
+}
+
+/** Joins passages in the order of their text: the first ones, as many as fit. */
+function joinBestPassages(passages: readonly PassageRecord[]): string {
+  let count = 1;
+  while (
+    count < passages.length &&
+    joinPassages(passages.slice(0, count + 1), Infinity).length <= SEARCH_PASSAGE_CHARS_MAX
+  )
+    count++;
+  return joinPassages(passages.slice(0, count), SEARCH_PASSAGE_CHARS_MAX);
 }
 
 const toSource = ({ title, url, siteName, icon, publishedAt, text }: PassageRecord) => ({

@@ -5,9 +5,16 @@ import { extractQuestionTerms, extractTerms, countWords } from './terms.ts';
 describe('extractTerms', () => {
   const cases: readonly [string, readonly string[]][] = [
     ['The Whales SWIM', ['the', 'whale', 'swim']],
-    ['Élève naïve, straße! Ærø', ['eleve', 'naive', 'strasse', 'aero']],
-    ['cities boxes glasses bus class series', ['city', 'boxe', 'glasse', 'bus', 'class', 'sery']],
-    ['x.y_z-1 v2.0', ['x', 'y', 'z', '1', 'v2', '0']],
+    ['Élève naïve, straße! Ærø', ['elev', 'naiv', 'strass', 'aero']],
+    ['cities boxes glasses bus class series', ['citi', 'box', 'glass', 'bu', 'class', 'seri']],
+    ['x.y_z-1 v2.0', ['x', 'y', 'z', '1', 'xyz1', 'v2', '0', 'v20']],
+    ['max_wal_size', ['max', 'wal', 'size', 'maxwals']],
+    ['maxWalSize', ['max', 'wal', 'size', 'maxwals']],
+    ['os.path.join()', ['os', 'path', 'join', 'ospathjoin']],
+    ['std::move p->next', ['std', 'move', 'stdmove', 'p', 'next', 'pnext']],
+    ['--no-verify, 10.', ['no', 'verifi', 'noverifi', '10']],
+    ['indexes indexing indexed', ['index', 'index', 'index']],
+    ['one.Two.three.four.five.six.seven', ['on', 'two', 'three', 'four', 'five', 'six', 'seven']],
     ['ｆｕｌｌ ①', ['full', '1']],
     ['Ωμέγα Ёлка', ['ωμεγα', 'елка']],
     ['東京', ['東', '京', '東京']],
@@ -31,19 +38,31 @@ describe('extractTerms', () => {
 });
 
 describe('extractQuestionTerms', () => {
+  const getWords = (text: string) => extractQuestionTerms(text).words;
+
   it('returns distinct terms without stop words', () => {
-    assert.deepEqual(extractQuestionTerms('What is the whale and where do whales sleep?'), ['whale', 'sleep']);
-    assert.deepEqual(extractQuestionTerms('who is this'), ['who', 'is', 'thi']);
+    assert.deepEqual(getWords('What is the whale and where do whales sleep?'), ['whale', 'sleep']);
+    assert.deepEqual(getWords('who is this'), ['who', 'is', 'thi']);
   });
   it('returns character pairs of unspaced scripts, or a single character', () => {
-    assert.deepEqual(extractQuestionTerms('东京首都'), ['东京', '京首', '首都']);
-    assert.deepEqual(extractQuestionTerms('水'), ['水']);
+    assert.deepEqual(getWords('东京首都'), ['东京', '京首', '首都']);
+    assert.deepEqual(getWords('水'), ['水']);
   });
   it('returns terms that extractTerms also returns', () => {
-    for (const text of ['Running servers’ queues', '新しいサーバー', '서버를 시작', 'ÉCOLES 3 v1.2']) {
+    for (const text of ['Running servers’ queues', '新しいサーバー', '서버를 시작', 'ÉCOLES 3 v1.2 max_wal_size']) {
       const textTerms = new Set(extractTerms(text));
-      for (const term of extractQuestionTerms(text)) assert.ok(textTerms.has(term), term);
+      for (const term of getWords(text)) assert.ok(textTerms.has(term), term);
     }
+  });
+  it('returns identifiers and neighboring words as compounds', () => {
+    const { compounds } = extractQuestionTerms('max_wal_size');
+    assert.deepEqual(compounds.get(extractTerms('max_wal_size').at(-1) ?? ''), ['max', 'wal', 'size']);
+    const [autovacuum = ''] = extractTerms('autovacuum');
+    assert.deepEqual(
+      [...extractQuestionTerms('the auto vacuum of tables').compounds],
+      [[autovacuum, ['auto', 'vacuum']]],
+    );
+    assert.deepEqual([...extractQuestionTerms('size of tables').compounds], []);
   });
 });
 

@@ -7,7 +7,7 @@ import { createInlineExtractor } from '../../../documents/inline-extractor.ts';
 import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
 import type { Store } from '../../../store/store.ts';
 import { createSearchIndexOperator } from '../operator.ts';
-import type { EmbedTexts, SearchIndexOperator } from '../search-index.ts';
+import type { EmbedTexts, RankTexts, SearchIndexOperator } from '../search-index.ts';
 import { createSearchIndex, type SearchIndex } from '../search.ts';
 
 /** The local index over a folder of a test's own. */
@@ -26,10 +26,11 @@ export const NOW = Date.parse('2026-07-01T12:00:00Z');
 
 export interface IndexFolderOptions {
   readonly embed?: EmbedTexts;
+  readonly rank?: RankTexts;
   readonly readPage?: ReadPage;
 }
 
-export async function openIndexFolder({ embed, readPage }: IndexFolderOptions = {}): Promise<IndexFolder> {
+export async function openIndexFolder({ embed, rank, readPage }: IndexFolderOptions = {}): Promise<IndexFolder> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-index-'));
   const store = await openTestStore();
   const clock = { now: () => NOW };
@@ -39,7 +40,7 @@ export async function openIndexFolder({ embed, readPage }: IndexFolderOptions = 
     folder,
     store,
     operator: createSearchIndexOperator({ ...parts, readPage, extract: createInlineExtractor(createDocumentExtractor()) }),
-    search: createSearchIndex({ ...parts, log: { warn: (_, fields) => void warnings.push(fields?.['reason']) } }),
+    search: createSearchIndex({ ...parts, rank, log: { warn: (_, fields) => void warnings.push(fields?.['reason']) } }),
     warnings,
     async write(path, text) {
       await mkdir(dirname(join(folder, path)), { recursive: true });

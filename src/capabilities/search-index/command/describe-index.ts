@@ -1,4 +1,4 @@
-import type { RefreshReport } from '../search-index.ts';
+import type { RefreshProgress, RefreshReport } from '../search-index.ts';
 import type { IndexCollection, IndexCollectionTotals, IndexSource } from '../../../store/index-collections.ts';
 
 type ListedCollection = IndexCollection & IndexCollectionTotals;
@@ -38,13 +38,25 @@ export function createCollectionRow(collection: ListedCollection): readonly stri
     collection.name,
     String(collection.documents),
     String(collection.passages),
-    String(collection.vectors),
+    describeVectors(collection),
     collection.workspace ?? 'all',
     collection.region ?? 'all',
     collection.domain ?? '',
     refreshedAt === undefined ? 'incomplete' : new Date(refreshedAt).toISOString(),
     `${first ?? ''}${others.length > 0 ? ` and ${others.length} more` : ''}`,
   ];
+}
+
+/** Describes a share of documents with vectors, with which a collection is ranked once it is complete. */
+const describeVectors = ({ vectors, documents }: ListedCollection): string =>
+  vectors === 0 || vectors >= documents ? String(vectors) : `${vectors} of ${documents}`;
+
+/** Describes the progress of a refresh, e.g. `120 of 300 with vectors (40 %): Chapter 5`. */
+export function describeProgress({ step, done, total, reference }: RefreshProgress): string {
+  if (step === 'reading') return `${done} read: ${reference}`;
+  const share = total === undefined ? '' : ` of ${total}`;
+  const percent = total === undefined ? '' : ` (${Math.floor((100 * done) / total)} %)`;
+  return `searchable by words; ${done}${share} with vectors${percent}: ${reference}`;
 }
 
 const getSourceAddress = (source: IndexSource): string => (source.type === 'url' ? source.url : source.path);

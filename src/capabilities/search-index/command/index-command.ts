@@ -3,8 +3,15 @@ import { ServiceError } from '../../../core/error.ts';
 import { parseRegion } from '../../../resources/keys/rules.ts';
 import type { SearchIndexHandle } from '../open-search-index.ts';
 import type { RefreshReport, RefreshOptions } from '../search-index.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
 import { formatJsonLine } from '../../../commands/format-json-line.ts';
-import { COLLECTION_COLUMNS, createCollectionRow, describeReport, encodeCollection } from './describe-index.ts';
+import {
+  COLLECTION_COLUMNS,
+  createCollectionRow,
+  describeProgress,
+  describeReport,
+  encodeCollection,
+} from './describe-index.ts';
 import { createIndexSearchCommand } from './index-search-command.ts';
 import { formatTable } from '../../../commands/format-table.ts';
 import { runUntilInterrupted } from '../../../commands/run-until-interrupted.ts';
@@ -40,8 +47,14 @@ interface AddOptions {
   readonly domain?: string;
   readonly workspace?: string;
   readonly region?: string;
+  readonly background?: true;
   readonly json?: true;
 }
+
+const BACKGROUND_OPTION = [
+  '--background',
+  'end when the documents can be found by words; a running service computes their vectors',
+] as const;
 
 function createAddCommand(deps: IndexCommandDeps): Command {
   return new Command('add')
@@ -51,13 +64,16 @@ function createAddCommand(deps: IndexCommandDeps): Command {
     .option('--domain <tag>', 'domain of the collection; only requests with domain search find it')
     .option('--workspace <name>', 'only this workspace finds the collection (default: all)')
     .option('--region <id>', 'only keys of this region find it (default: all; of a workspace, the only configured one)')
+    .option(...BACKGROUND_OPTION)
     .option('--json', 'print one JSON object')
-    .action(async (sources: readonly string[], { json, region, ...options }: AddOptions, command: Command) => {
+    .action(async (sources: readonly string[], { json, region, background, ...options }: AddOptions, command) => {
       const named = region === undefined ? undefined : parseRegion(region);
       await withResource(deps, command, async ({ operator, regions }) => {
         const workspaceRegion = regions.length === 1 ? regions[0] : undefined;
         const request = { ...options, region: named, workspaceRegion, sources };
-        const { name, report } = await runWithProgress(deps, (refreshOptions) => operator.add(request, refreshOptions));
+        const { name, report } = await runWithProgress(deps, background, (refreshOptions) =>
+          operator.add(request, refreshOptions),
+        );
         printReport(deps, { name, report, json });
       });
     });
@@ -67,10 +83,13 @@ function createRefreshCommand(deps: IndexCommandDeps): Command {
   return new Command('refresh')
     .description('update a collection from its sources and remove documents that no longer exist')
     .argument('<name>', 'name of the collection')
+    .option(...BACKGROUND_OPTION)
     .option('--json', 'print one JSON object')
-    .action(async (name: string, { json }: { readonly json?: true }, command: Command) => {
+    .action(async (name: string, { json, background }: Pick<AddOptions, 'json' | 'background'>, command: Command) => {
       await withResource(deps, command, async ({ operator }) => {
-        const report = await runWithProgress(deps, (refreshOptions) => operator.refresh(name, refreshOptions));
+        const report = await runWithProgress(deps, background, (refreshOptions) =>
+          operator.refresh(name, refreshOptions),
+        );
         printReport(deps, { name, report, json });
       });
     });
@@ -107,6 +126,7 @@ function createRemoveCommand(deps: IndexCommandDeps): Command {
 /** Runs a long operation: shows its progress on a terminal and stops it at Ctrl-C. */
 async function runWithProgress<T>(
   { stderr, runUntilStopped = runUntilInterrupted }: IndexCommandDeps,
+  leavesVectors: true | undefined,
   work: (watch: RefreshOptions) => Promise<T>,
 ): Promise<T> {
   const redraw = createTerminalRedraw(stderr);
@@ -118,10 +138,8 @@ async function runWithProgress<T>(
     return await runUntilStopped(message, (signal) =>
       work({
         signal,
-        onProgress: ({ step, done, reference }) =>
-          show(
-            `${step === 'reading' ? `${done} read` : `${done} with vectors`}: ${replaceControlCharacters(reference)}\n`,
-          ),
+        ...omitNullish({ leavesVectors }),
+        onProgress: (progress) => show(`${replaceControlCharacters(describeProgress(progress))}\n`),
       }),
     );
   } finally {

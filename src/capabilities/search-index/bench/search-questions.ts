@@ -1,0 +1,141 @@
+/** A question in the words of a user, and the pages that answer it, without extension. */
+export type SearchQuestion = readonly [question: string, ...pages: string[]];
+
+/** HTML documentation in a Debian package, and questions about it. */
+export interface QuestionCorpus {
+  readonly packageName: string;
+  readonly version: string;
+  readonly sha256: string;
+  /** Folder of the pages in the package. */
+  readonly folder: string;
+  /** Every other question was used to choose the weights, beginning with the first; the rest judge them. */
+  readonly questions: readonly SearchQuestion[];
+}
+
+export const QUESTION_CORPORA: readonly QuestionCorpus[] = [
+  {
+    packageName: 'postgresql-doc-15',
+    version: '15.20-0+deb12u1',
+    sha256: '4c44bf2c599f208b3f46454a6cf7a72e25ec46ff74d37b59dd31ad76b00eebb7',
+    folder: 'usr/share/doc/postgresql-doc-15/html',
+    questions: [
+      ['Which setting decides how much memory a sort may use before it spills to disk?', 'runtime-config-resource'],
+      ['load a temporary staging table faster by not logging its changes', 'sql-createtable', 'populate'],
+      [
+        'My table keeps growing although I delete rows. How do I get the space back?',
+        'routine-vacuuming',
+        'sql-vacuum',
+      ],
+      ['What happens when the transaction numbers run out?', 'routine-vacuuming'],
+      ['How do I make the standby take over when the main server dies?', 'warm-standby-failover', 'warm-standby'],
+      ['Where do I allow a user from another machine to log in with a password?', 'auth-pg-hba-conf'],
+      ['insert a row, or update it if the key is already there', 'sql-insert'],
+      ['load a CSV file from my own computer into a table', 'sql-copy', 'app-psql'],
+      ['see which steps of a slow query take how long', 'using-explain', 'sql-explain'],
+      ['Which statements take the most time in total on my server?', 'pgstatstatements'],
+      ['rebuild an index without blocking writers', 'sql-reindex'],
+      ['let each customer see only his own rows of a table', 'ddl-rowsecurity'],
+      ['difference between json and jsonb', 'datatype-json'],
+      ['find words in spite of typing mistakes, by similarity', 'pgtrgm', 'fuzzystrmatch'],
+      ['stop psql from asking for my password each time', 'libpq-pgpass'],
+      ['split a huge table into one part per month', 'ddl-partitioning'],
+      [
+        'Two sessions wait for each other forever. What does the server do?',
+        'explicit-locking',
+        'runtime-config-locks',
+      ],
+      ['tell my program when another session has changed something', 'sql-notify', 'libpq-notify', 'sql-listen'],
+      ['move to a new major version without dump and restore', 'pgupgrade', 'upgrading'],
+      ['bring the database back to how it was yesterday at noon', 'continuous-archiving'],
+      ['query a table of another PostgreSQL server as if it were local', 'postgres-fdw'],
+      ['a column that is always computed from other columns', 'ddl-generated-columns'],
+      ['Which character sets can client and server convert between?', 'multibyte'],
+      ['running total over rows ordered by date', 'tutorial-window', 'functions-window'],
+      ['Who is connected right now, and what are they running?', 'monitoring-stats'],
+    ],
+  },
+  {
+    packageName: 'git-doc',
+    version: '1:2.39.5-0+deb12u3',
+    sha256: '3c89668a11053a6bafade3de1f611f4613db31e082af63f43d8c5b69ad8795ec',
+    folder: 'usr/share/doc/git-doc',
+    questions: [
+      ['undo the last commit but keep my changes', 'git-reset'],
+      ['put my half-finished work aside and get it back later', 'git-stash'],
+      ['find the commit that broke something by halving the history', 'git-bisect', 'git-bisect-lk2009'],
+      ['Who last changed each line of this file?', 'git-blame', 'git-annotate'],
+      ['take a single commit from another branch over to mine', 'git-cherry-pick'],
+      ['get back a branch that I deleted by mistake', 'git-reflog', 'user-manual', 'git-fsck'],
+      ['have two branches checked out in two folders at the same time', 'git-worktree'],
+      ['download only the newest history of a huge repository', 'git-clone'],
+      ['check out only some folders of a big repository', 'git-sparse-checkout'],
+      ['keep certain files out of version control by a pattern', 'gitignore'],
+      ['run a script before each commit that can reject it', 'githooks', 'git-hook'],
+      [
+        'keep my HTTPS password so that I am not asked every time',
+        'git-credential-store',
+        'git-credential-cache',
+        'gitcredentials',
+        'gitfaq',
+      ],
+      ['join several old commits into one and change their messages', 'git-rebase'],
+      ['make a zip file of the project without its history', 'git-archive'],
+      ['send my patches by e-mail', 'git-send-email', 'git-format-patch'],
+      ['Line endings differ between Windows and Linux. How are they converted?', 'gitattributes', 'gitfaq'],
+      ['include another project in mine at a fixed commit', 'git-submodule', 'gitsubmodules'],
+      ['remember how I resolved a conflict and do it again', 'git-rerere'],
+      ['sign a release tag with my GPG key', 'git-tag'],
+      ['delete all files that are not tracked', 'git-clean'],
+      ['What do HEAD~2 and HEAD^ mean?', 'gitrevisions', 'git-rev-parse'],
+      ['bring commits to a computer without network, in a file', 'git-bundle'],
+      [
+        'make the repository smaller by cleaning up loose objects',
+        'git-gc',
+        'git-repack',
+        'git-maintenance',
+        'git-prune',
+      ],
+      ['show one name for an author who wrote under several addresses', 'gitmailmap', 'git-check-mailmap'],
+      ['compare two versions of a series of patches', 'git-range-diff'],
+    ],
+  },
+  {
+    packageName: 'sqlite3-doc',
+    version: '3.40.1-2+deb12u2',
+    sha256: '466e30d7066e2641fa13e56bc662a2ad521b8cc9c17dde9c9dac3d4f105e32f2',
+    folder: 'usr/share/doc/sqlite3',
+    questions: [
+      ['How can readers go on while somebody writes?', 'wal', 'isolation'],
+      ['search words in documents and rank them by relevance', 'fts5', 'fts3'],
+      ['copy a database to another file while it is in use', 'backup'],
+      ['insert a row, or update it when its unique key exists', 'lang_upsert'],
+      [
+        'Does the type of a column stop me from storing text in an integer column?',
+        'datatype3',
+        'stricttables',
+        'flextypegood',
+        'quirks',
+      ],
+      ['How large can a database or a row be?', 'limits'],
+      ['make the file smaller after I deleted many rows', 'lang_vacuum'],
+      ['Foreign keys are not checked. How do I switch them on?', 'foreignkeys', 'pragma'],
+      ['read a value out of a JSON column', 'json1'],
+      ['When should I rather use a client/server database?', 'whentouse'],
+      ['What can damage a database file?', 'howtocorrupt'],
+      ['May several threads use the same connection?', 'threadsafe'],
+      ['number of days between two dates', 'lang_datefunc'],
+      ['a database that lives in memory only and is shared by several connections', 'inmemorydb', 'sharedcache'],
+      ['see whether my query uses an index', 'eqp', 'lang_explain'],
+      ['an index over only some of the rows', 'partialindex'],
+      ['use several database files in one statement', 'lang_attach'],
+      ['get data back out of a broken file', 'recovery', 'cli'],
+      ['walk a tree of rows with a recursive query', 'lang_with'],
+      ['record changes and apply them to another copy of the database', 'sessionintro', 'session'],
+      ['import a CSV file with the command line program', 'cli', 'csv'],
+      ['How are the bytes of the file laid out in pages and b-trees?', 'fileformat2', 'fileformat'],
+      ['find all rectangles that overlap', 'rtree', 'geopoly'],
+      ['rename or remove a column of an existing table', 'lang_altertable'],
+      ['What does error code 5 mean?', 'rescode'],
+    ],
+  },
+];
