@@ -17,7 +17,7 @@ export interface IndexSearchFilter {
   readonly blockedSites?: readonly string[] | undefined;
 }
 
-/** Best passage of a document. */
+/** A passage that a search found. */
 export interface IndexMatch {
   readonly document: number;
   readonly passage: number;
@@ -38,6 +38,9 @@ export interface PassageRecord {
   readonly passage: number;
   readonly document: number;
   readonly collection: string;
+  /** First passage of the document, and the number of its passages. */
+  readonly firstPassage: number;
+  readonly passages: number;
   readonly text: string;
   readonly url: string;
   readonly title: string;
@@ -51,7 +54,10 @@ export interface PassageRecord {
 export interface IndexSearchStore {
   /** Returns whether there is a document that this tenant may find; any document without a tenant. */
   hasDocuments(tenant?: TenantScope): Promise<boolean>;
-  /** Finds documents with at least one of the terms, best first. */
+  /**
+   * Finds documents with at least one of the terms, best first, with their best passages. The score of a document is that
+   * of its best passage and shares of those of the next two: a document about the terms has them in several places.
+   */
   matchTerms(terms: readonly string[], filter: IndexSearchFilter, limit: number): Promise<readonly IndexMatch[]>;
   /** Finds up to `limit` passages of each of the documents with at least one of the terms, best first. */
   matchPassages(terms: readonly string[], documents: readonly number[], limit: number): Promise<readonly IndexMatch[]>;
@@ -85,14 +91,17 @@ export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextI
     async matchTerms(terms, filter, limit) {
       if (terms.length === 0) return [];
       const { rows } = await sql<MatchRow>`
-        ${selectRankedPassages(fullText.selectScores(terms), encodeFilter(filter))}
-        where rank = 1 order by score desc, document limit ${limit}`.execute(db);
+        select document, max(case when rank = 1 then passage end) as passage,
+          sum(score * case rank when 1 then 1.0 when 2 then 0.3 else 0.2 end) as score
+        from (${selectRankedPassages(fullText.selectScores(terms), encodeFilter(filter))}) as ranked
+        where rank <= 3 group by document order by score desc, document limit ${limit}`.execute(db);
       return rows.map(decodeMatch);
     },
     async matchPassages(terms, documents, limit) {
       if (terms.length === 0 || documents.length === 0) return [];
       const { rows } = await sql<MatchRow>`
-        ${selectRankedPassages(fullText.selectScores(terms), sql`d.id in (${sql.join(documents)})`)}
+        select document, passage, score
+        from (${selectRankedPassages(fullText.selectScores(terms), sql`d.id in (${sql.join(documents)})`)}) as ranked
         where rank <= ${limit} order by score desc, passage`.execute(db);
       return rows.map(decodeMatch);
     },
@@ -148,15 +157,13 @@ export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextI
 /** Selects the scored passages of the documents for which the condition holds, with their rank within their document. */
 const selectRankedPassages = (scores: RawBuilder<unknown>, condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with scored as materialized (${scores})
-  select document, passage, score from (
-    select p.document as document, s.passage as passage, s.score as score,
-      row_number() over (partition by p.document order by s.score desc, s.passage) as rank
-    from scored as s
-    join index_passages as p on p.id = s.passage
-    join index_documents as d on d.id = p.document
-    join index_collections as c on c.name = d.collection
-    where ${condition}
-  ) as ranked`;
+  select p.document as document, s.passage as passage, s.score as score,
+    row_number() over (partition by p.document order by s.score desc, s.passage) as rank
+  from scored as s
+  join index_passages as p on p.id = s.passage
+  join index_documents as d on d.id = p.document
+  join index_collections as c on c.name = d.collection
+  where ${condition}`;
 
 interface MatchRow {
   readonly document: unknown;
@@ -171,8 +178,8 @@ const decodeMatch = ({ document, passage, score }: MatchRow): IndexMatch => ({
 });
 
 const SELECT_PASSAGES = sql`
-  select p.id as id, p.document as document, d.collection as collection, p.text as text, d.url as url,
-    d.title as title, d.site_name as site, d.icon as icon,
+  select p.id as id, p.document as document, d.collection as collection,
+    d.first_passage as first, d.passages as passages, p.text as text, d.url as url, d.title as title, d.site_name as site, d.icon as icon,
     d.published_at as published, d.hash as hash, c.domain as domain
   from index_passages as p
   join index_documents as d on d.id = p.document
@@ -182,6 +189,8 @@ interface PassageRow {
   readonly id: unknown;
   readonly document: unknown;
   readonly collection: string;
+  readonly first: unknown;
+  readonly passages: number;
   readonly text: string;
   readonly url: string;
   readonly title: string;
@@ -196,6 +205,8 @@ const decode = ({
   id,
   document,
   collection,
+  first,
+  passages,
   text,
   url,
   title,
@@ -208,6 +219,8 @@ const decode = ({
   passage: Number(id),
   document: Number(document),
   collection,
+  firstPassage: Number(first),
+  passages,
   text,
   url,
   title,

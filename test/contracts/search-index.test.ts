@@ -113,6 +113,8 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
       passage: match.passage,
       document: match.document,
       collection: 'whole',
+      firstPassage: match.document + 1,
+      passages: 2,
       text,
       url: 'parley-index:whole/a.md',
       title: 'a.md',

@@ -8,18 +8,20 @@ import type { EmbeddedTexts } from './search-index.ts';
 export interface NearestPassage {
   readonly document: number;
   readonly passage: number;
-  /** Cosine similarity. */
+  /** Cosine similarity of the question and this passage. */
   readonly similarity: number;
+  /** That of the first passage, which usually says what the document is about. */
+  readonly leadSimilarity: number;
 }
 
 /** Documents whose vectors are compared before the event loop gets control. */
 const DOCUMENTS_PER_PAGE = 100;
 
 export interface NearestDocuments {
-  /** Best first. */
+  /** The most similar ones, best first. */
   readonly nearest: readonly NearestPassage[];
-  /** Collections whose documents were not all compared, and of which `nearest` has none. */
-  readonly incompleteCollections: ReadonlySet<string>;
+  /** The most similar passage of each document that was compared. */
+  readonly byDocument: ReadonlyMap<number, NearestPassage>;
 }
 
 /**
@@ -34,10 +36,10 @@ export async function findNearestDocuments(
   { store, signal }: { readonly store: Store; readonly signal: AbortSignal },
 ): Promise<NearestDocuments | undefined> {
   if (!question) return undefined;
-  const incompleteCollections = new Set(await store.indexSearch.listIncompleteCollections(model, scope));
-  const filter = { ...scope, excludedCollections: [...incompleteCollections] };
+  const excludedCollections = await store.indexSearch.listIncompleteCollections(model, scope);
+  const filter = { ...scope, excludedCollections };
   const bytes = quantizeVector(question);
-  const nearest: NearestPassage[] = [];
+  const byDocument = new Map<number, NearestPassage>();
   let bytesLeft = INDEX_VECTOR_BYTES_MAX;
   for (let after = 0; ;) {
     const page = await store.indexSearch.listVectors(model, filter, { after, limit: DOCUMENTS_PER_PAGE });
@@ -45,14 +47,20 @@ export async function findNearestDocuments(
       after = document;
       bytesLeft -= vectors.length;
       const best = dimensions === bytes.length ? findNearestVector(vectors, bytes) : undefined;
-      if (best && best.similarity >= INDEX_SIMILARITY_MIN)
-        nearest.push({ document, passage: firstPassage + best.at, similarity: best.similarity });
+      const lead = best && findNearestVector(vectors.subarray(0, dimensions), bytes);
+      if (!best || !lead) continue;
+      const passage = firstPassage + best.at;
+      const { similarity } = best;
+      byDocument.set(document, { document, passage, similarity, leadSimilarity: lead.similarity });
     }
     if (bytesLeft < 0) return undefined;
     if (page.length < DOCUMENTS_PER_PAGE) break;
     await yieldToEventLoop();
     signal.throwIfAborted();
   }
-  const ranked = nearest.toSorted((one, other) => other.similarity - one.similarity).slice(0, INDEX_CANDIDATES);
-  return { nearest: ranked, incompleteCollections };
+  const nearest = [...byDocument.values()]
+    .filter(({ similarity }) => similarity >= INDEX_SIMILARITY_MIN)
+    .toSorted((one, other) => other.similarity - one.similarity)
+    .slice(0, INDEX_CANDIDATES);
+  return { nearest, byDocument };
 }

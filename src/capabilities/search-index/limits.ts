@@ -62,12 +62,19 @@ export const INDEX_TITLE_WEIGHT = 3;
 export const INDEX_HEADING_WEIGHT = 2;
 
 /**
- * Weights in the score of a document, beside 1 for its words: similarity of meaning, share of the question that its best
- * passage covers, and share that its title covers. Chosen by measurement (docs/decisions/0062-ranking.md).
+ * Weights of the shares that the score of a document is made of (`scoreCandidates`). Chosen by measurement: see
+ * docs/decisions/0062-ranking.md.
  */
-export const INDEX_MEANING_WEIGHT = 0.6;
-export const INDEX_COVERAGE_WEIGHT = 0.5;
+export const INDEX_WORDS_WEIGHT = 1;
+export const INDEX_MEANING_WEIGHT = 1;
+export const INDEX_LEAD_MEANING_WEIGHT = 0.5;
+export const INDEX_COVERAGE_WEIGHT = 1;
 export const INDEX_TITLE_COVERAGE_WEIGHT = 0.4;
+export const INDEX_HEADING_COVERAGE_WEIGHT = 0.3;
+export const INDEX_LEAD_COVERAGE_WEIGHT = 0.4;
+
+/** What the score loses with each doubling of a document's length. */
+export const INDEX_LENGTH_PENALTY = 0.04;
 
 /** Characters of a title in the local index. Beyond: truncated. */
 export const INDEX_TITLE_CHARS_MAX = 200;

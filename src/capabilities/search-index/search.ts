@@ -14,7 +14,7 @@ import type { PassageRecord, IndexSearchFilter } from '../../store/index-search.
 import type { Store } from '../../store/store.ts';
 import { findNearestDocuments } from './find-nearest-documents.ts';
 import { joinPassages } from './join-passages.ts';
-import { joinCandidates, scoreCandidates, type ScoredCandidate } from './score-candidates.ts';
+import { getBestPassage, joinCandidates, scoreCandidates, type ScoredCandidate } from './score-candidates.ts';
 import type { EmbeddedTexts, EmbedTexts, RankTexts } from './search-index.ts';
 import { weighTerms, type TermWeights } from './term-weights.ts';
 import { extractQuestionTerms } from './terms.ts';
@@ -63,15 +63,15 @@ export function createSearchIndex({ store, clock, embed, rank, log }: SearchInde
     const matches = await store.indexSearch.matchTerms(weights.lookupTerms, scope, INDEX_CANDIDATES);
     signal.throwIfAborted();
     const found = vector && (await findNearestDocuments(vector, scope, { store, signal }));
-    const candidates = joinCandidates(matches, found?.nearest ?? []);
-    const passages = await store.indexSearch.readPassages(
-      candidates.flatMap(({ match, near }) => match?.passage ?? near?.passage ?? []),
+    const candidates = joinCandidates(matches, found);
+    const best = await store.indexSearch.readPassages(candidates.map(getBestPassage), scope);
+    const leads = await store.indexSearch.readPassages(
+      [...new Set([...best.values()].map(({ firstPassage }) => firstPassage))],
       scope,
     );
     signal.throwIfAborted();
-    const incompleteCollections = found?.incompleteCollections ?? new Set<string>();
-    return scoreCandidates(candidates, { weights, passages, incompleteCollections }).filter(
-      ({ near, coverage }) => near !== undefined || coverage >= INDEX_COVERAGE_MIN,
+    return scoreCandidates(candidates, { weights, passages: new Map([...leads, ...best]) }).filter(
+      ({ isNearest, coverage }) => isNearest || coverage >= INDEX_COVERAGE_MIN,
     );
   };
 

@@ -7,6 +7,7 @@ import { createDocumentExtractor } from '../../../documents/document-extractor.t
 import { createInlineExtractor } from '../../../documents/inline-extractor.ts';
 import { createSearchIndexOperator } from '../operator.ts';
 import { createSearchIndex } from '../search.ts';
+import type { EmbedTexts } from '../search-index.ts';
 import { createSqliteDialect } from '../../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { createIndexCommand } from './index-command.ts';
@@ -15,6 +16,7 @@ const NOW = Date.parse('2026-07-01T12:00:00Z');
 const clock = { now: () => NOW, monotonic: () => 0 };
 
 describe('parley index', () => {
+  let embed: EmbedTexts | undefined;
   let folder = '';
   /** Connection of the running server. Each command opens and closes a connection of its own. */
   let server: Store;
@@ -23,6 +25,7 @@ describe('parley index', () => {
   let complaints = '';
 
   beforeEach(async () => {
+    embed = undefined;
     opened = 0;
     folder = await mkdtemp(join(tmpdir(), 'parley-index-command-'));
     server = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
@@ -50,6 +53,7 @@ describe('parley index', () => {
           operator: createSearchIndexOperator({
             store,
             clock,
+            embed,
             extract: createInlineExtractor(createDocumentExtractor()),
           }),
           search: createSearchIndex({ store, clock, log: { warn: () => undefined } }),
@@ -66,6 +70,10 @@ describe('parley index', () => {
     return output;
   }
   const add = () => run('add', join(folder, 'docs'));
+  const findDocument = async (): Promise<number> => {
+    const [document] = await server.indexDocuments.listWithoutVectors('docs', { model: 'small', after: 0, limit: 1 });
+    return document?.id ?? 0;
+  };
 
   it('reports added, failed and changed documents', async () => {
     await writeFile(join(folder, 'docs', 'broken\n.pdf'), 'no pdf');
@@ -116,6 +124,25 @@ describe('parley index', () => {
     await run('add', join(folder, 'docs'), '--name', 'sea', '--domain', 'nature');
     assert.equal(await run('search', 'whale'), 'no documents found\n');
     assert.match(await run('search', 'whale', '--domains'), /^\(nature\)\n {4}Whale\n/);
+  });
+
+  it('leaves vectors to a running service on request, and shows how many documents have some', async () => {
+    await writeFile(join(folder, 'docs', 'frog.md'), 'A frog.');
+    let calls = 0;
+    embed = async (texts) => {
+      calls++;
+      return { model: 'small', vectors: texts.map(() => Float32Array.of(1, 0)) };
+    };
+    assert.equal(await run('add', join(folder, 'docs'), '--background'), 'docs: 2 added\n');
+    assert.equal(calls, 0);
+    await server.indexDocuments.setVectors(await findDocument(), {
+      model: 'small',
+      dimensions: 2,
+      vectors: Uint8Array.of(127, 0),
+    });
+    assert.match(await run('list'), /^docs +2 +2 +1 of 2 /m);
+    assert.equal(await run('refresh', 'docs'), 'docs: 2 unchanged, 1 with new vectors\n');
+    assert.match(await run('list'), /^docs +2 +2 +2 /m);
   });
 
   it('fails if no document could be read', async () => {
