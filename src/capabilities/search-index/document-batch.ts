@@ -1,19 +1,26 @@
 import { ServiceError } from '../../core/error.ts';
 import type { IndexDocument } from '../../store/index-documents.ts';
 import type { Store } from '../../store/store.ts';
-import { INDEX_BATCH_DOCUMENTS_MAX, INDEX_BATCH_PASSAGES_MAX } from './limits.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { INDEX_BATCH_DOCUMENTS_MAX, INDEX_BATCH_MS_MAX, INDEX_BATCH_PASSAGES_MAX } from './limits.ts';
 
 /** Documents that are stored together: a transaction for each would mostly wait for the disk. */
 export interface DocumentBatch {
-  /** Adds a document, and stores the batch if it is full. @throws ServiceError `conflict` if the collection is gone. */
+  /** Adds a document, and stores the batch if it is full or its first document has waited long. @throws ServiceError `conflict` if the collection is gone. */
   add(document: IndexDocument): Promise<void>;
   /** Stores what was added. @throws as `add`. */
   flush(): Promise<void>;
 }
 
-export function createDocumentBatch(store: Pick<Store, 'transaction'>): DocumentBatch {
+export interface DocumentBatchDeps {
+  readonly store: Pick<Store, 'transaction'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export function createDocumentBatch({ store, clock }: DocumentBatchDeps): DocumentBatch {
   let pending: IndexDocument[] = [];
   let passages = 0;
+  let startedAt = 0;
 
   const flush = async (): Promise<void> => {
     const documents = pending;
@@ -29,9 +36,11 @@ export function createDocumentBatch(store: Pick<Store, 'transaction'>): Document
 
   return {
     async add(document) {
+      if (pending.length === 0) startedAt = clock.now();
       pending.push(document);
       passages += document.passages.length;
-      if (pending.length >= INDEX_BATCH_DOCUMENTS_MAX || passages >= INDEX_BATCH_PASSAGES_MAX) await flush();
+      const isFull = pending.length >= INDEX_BATCH_DOCUMENTS_MAX || passages >= INDEX_BATCH_PASSAGES_MAX;
+      if (isFull || clock.now() - startedAt >= INDEX_BATCH_MS_MAX) await flush();
     },
     flush,
   };

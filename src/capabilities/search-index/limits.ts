@@ -46,11 +46,12 @@ export const INDEX_VECTOR_WORDS = 90;
 export const INDEX_VECTOR_BYTES_MAX = 100_000 * 384;
 
 /**
- * Documents, and passages of them, that are stored in one transaction, about 0.1 s of writing; and words whose terms are
- * remembered. Beyond: the next transaction; all are forgotten.
+ * Documents, and passages of them, that are stored in one transaction, about 0.1 s of writing; ms that the first of them
+ * waits for others; and words whose terms are remembered. Beyond: the next transaction; all are forgotten.
  */
-export const INDEX_BATCH_DOCUMENTS_MAX = 32;
+export const INDEX_BATCH_DOCUMENTS_MAX = 16;
 export const INDEX_BATCH_PASSAGES_MAX = 400;
+export const INDEX_BATCH_MS_MAX = 500;
 export const INDEX_TERM_CACHE_ENTRIES_MAX = 50_000;
 
 /** Documents that are indexed concurrently, and problems of a refresh that are listed individually. */

@@ -45,7 +45,7 @@ export async function refreshCollection(
   const skipped = { hidden: 0, links: 0, otherKinds: 0, tooDeep: 0 };
   const problems: RefreshProblem[] = [];
   const counts = { added: 0, changed: 0, unchanged: 0, removed: 0, failed: 0 };
-  const batch = createDocumentBatch(store);
+  const batch = createDocumentBatch({ store, clock });
   const cache: TermCache = new Map();
   let done = 0;
 

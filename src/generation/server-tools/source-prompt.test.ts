@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { getMessageText, type Message } from '../../core/message.ts';
 import { addMaterial, type Material } from './source-prompt.ts';
+import { NO_ANSWER_SENTENCE } from './unanswered.ts';
 
 const QUESTION = 'How many steps has the lighthouse?';
 const MESSAGES: readonly Message[] = [{ role: 'user', content: [{ type: 'text', text: QUESTION }] }];
@@ -50,6 +51,16 @@ describe('addMaterial', () => {
   it('gives a page that was read the share of the first source', () => {
     const sizes = measureSources(createMaterial(3, [3]), 4_000);
     assert.equal(Math.max(...sizes), sizes[2]);
+  });
+
+  it('lets the model say that the sources do not answer only where they have few words of the question', () => {
+    const getPrompt = (question: string) => {
+      const messages: readonly Message[] = [{ role: 'user', content: [{ type: 'text', text: question }] }];
+      const [message] = addMaterial(messages, createMaterial(2), { question, form: undefined, charactersMax: 4_000 });
+      return message ? getMessageText(message) : '';
+    };
+    assert.ok(!getPrompt(QUESTION).includes(NO_ANSWER_SENTENCE));
+    assert.ok(getPrompt('What does a volcano throw out when it erupts?').includes(NO_ANSWER_SENTENCE));
   });
 
   it('fills a large context with whole passages', () => {

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { INDEX_BATCH_DOCUMENTS_MAX } from '../../limits.ts';
 
 const CHILD = fileURLToPath(new URL('search-index-child.ts', import.meta.url));
 
@@ -77,7 +78,7 @@ describe('local index of processes that are killed', () => {
   it('has only whole documents after each SIGKILL, and all documents after an uninterrupted run', async () => {
     for (let edition = 1; edition <= KILLS; edition++) {
       await writeDocuments(edition);
-      await addDocuments(edition * 15);
+      await addDocuments(INDEX_BATCH_DOCUMENTS_MAX + edition * 15);
       const { documents, ...found } = checkIndex() as { documents: number; wholeDocuments: number };
       assert.ok(documents > 0);
       const clean = { straysOfPassages: 0, passagesWithoutTerms: 0, termsWithoutPassages: 0 };
