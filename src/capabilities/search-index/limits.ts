@@ -74,7 +74,7 @@ export const INDEX_TITLE_COVERAGE_WEIGHT = 0.4;
 export const INDEX_HEADING_COVERAGE_WEIGHT = 0.3;
 export const INDEX_LEAD_COVERAGE_WEIGHT = 0.4;
 
-/** What the score loses with each doubling of a document's length. */
+/** Loss of the score with each doubling of a document's length. */
 export const INDEX_LENGTH_PENALTY = 0.04;
 
 /** Characters of a title in the local index. Beyond: truncated. */
