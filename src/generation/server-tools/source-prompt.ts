@@ -93,7 +93,7 @@ const fenceBlocks = (blocks: readonly string[], { form, isOffTopic }: FenceOptio
     ...blocks,
     '</search-results>',
     // Small models that may always say so say it always, so that this is allowed only where it is likely.
-    `Answer what follows from the search results, as far as they say it, in full sentences, with their own words, names and numbers.${isOffTopic ? ` If none of them says it, answer only: ${NO_ANSWER_SENTENCE}` : ''}${form === undefined || form === 'attached' ? '' : createCitationInstruction(form)}`,
+    `Answer what follows from the search results, as far as they say it, in full sentences.${isOffTopic ? ` If none of them says it, answer only: ${NO_ANSWER_SENTENCE}` : ''}${form === undefined || form === 'attached' ? '' : createCitationInstruction(form)}`,
   ].join('\n');
 
 /** Share of the words of a question that a source must have to be on its topic. */
