@@ -1,5 +1,6 @@
 import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
+import type { ScoreRelevance } from '../core/relevance.ts';
 import type { CodeInterpreter, ReadPage, Search } from '../core/server-tools.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { DocumentExtractor } from '../documents/document-extractor.ts';
@@ -93,6 +94,7 @@ export interface CapabilityContext {
   readonly tokenize: Tokenize;
   readonly search: Search;
   readonly readPage: ReadPage;
+  readonly scoreRelevance: ScoreRelevance;
 }
 
 /** The endpoints and jobs of one capability. */

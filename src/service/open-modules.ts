@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
+import { createRelevanceScorer } from './create-relevance-scorer.ts';
 import { openCapabilities } from './open-capabilities.ts';
 import { createGenerationEndpoints } from './create-generation-endpoints.ts';
 import { openBatches } from './open-batches.ts';
@@ -39,6 +40,7 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     tokenize,
     search: serverTools.search,
     readPage: serverTools.readPage,
+    scoreRelevance: createRelevanceScorer({ catalogue, engines }),
   });
 
   const modules: readonly ServiceModule[] = [files, batches, responses, enginesModule.deployments, ...capabilities];

@@ -106,6 +106,16 @@ describe('createCitationFilter', () => {
       'The museum opened in March 1990 [1].',
       'The museum opened in March 1990.',
     ],
+    [
+      'removes a mark when the source says the opposite',
+      'The museum closed in December 1986 [1].',
+      'The museum closed in December 1986.',
+    ],
+    [
+      'removes a mark when the sentence negates its source',
+      'The museum does not stand in a former railway station [1].',
+      'The museum does not stand in a former railway station.',
+    ],
     ['keeps the supporting sources of a mark with several', `${OPENED} [1, 2].`, `${OPENED} [1].`],
     ['keeps the supporting sources of a range', `${OPENED} [1-3].`, `${OPENED} [1].`],
     ['reads ranges and numbers in one mark', `${OPENED} [2–3, 1].`, `${OPENED} [1].`],

@@ -1,3 +1,5 @@
+import { NUMBER_WORDS } from './number-words.ts';
+
 /** The parts of a text that can be compared with another text. */
 export interface Claims {
   /** Normalized numbers: `1,200` and `1.200` are `1200`, `3,50` is `3.5`. */
@@ -48,7 +50,8 @@ export const isUnspaced = (text: string): boolean => (text.match(SIGNS)?.join(''
 
 const SIGN_CLASS = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー';
 const SIGNS = new RegExp(`[${SIGN_CLASS}]+`, 'gu');
-const TOKEN = new RegExp(
+/** Matches a run of signs of an unspaced script, a number, or a word. */
+export const TOKEN = new RegExp(
   `(?<signs>[${SIGN_CLASS}]+)|(?<number>\\p{Nd}+(?:[.,'’]\\p{Nd}+)*)|[\\p{L}--[${SIGN_CLASS}]][[\\p{L}\\p{M}\\p{Nd}]--[${SIGN_CLASS}]]*(?:['’]\\p{L}+)?`,
   'gv',
 );
@@ -62,11 +65,14 @@ const isCapital = (token: string): boolean => /^\p{Lu}/u.test(token);
 /** Whether a capitalized word can be a name; excludes common words and, at the start of a sentence, typical endings. */
 const canBeName = (token: string, isFirst: boolean): boolean => {
   const lower = token.toLowerCase();
-  if (COMMON_WORDS.has(lower) || token.length < 2) return false;
+  if (isCommonWord(token) || NUMBER_WORDS.has(lower) || token.length < 2) return false;
   return !isFirst || !/(?:ly|ing|tions?|ments?|ers|ists|ants)$/.test(lower);
 };
 
-const isContentWord = (token: string): boolean => token.length > 3 && !COMMON_WORDS.has(token.toLowerCase());
+const isContentWord = (token: string): boolean => token.length > 3 && !isCommonWord(token);
+
+/** Whether a word occurs in any text. */
+export const isCommonWord = (token: string): boolean => COMMON_WORDS.has(token.toLowerCase());
 
 /** Words that occur in any text, and typical first words of sentences. Parley's own list. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(
@@ -86,8 +92,12 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Normalizes a number: separators between groups of three digits are removed, another separator is a decimal point. */
-function normalizeNumber(token: string, before: string): string {
+/**
+ * Normalizes a number: separators between groups of three digits are removed, another separator is a decimal point.
+ *
+ * @param before The two characters before the number, which may be a sign or a decimal point.
+ */
+export function normalizeNumber(token: string, before: string): string {
   const digits = toAsciiDigits(token);
   const isGrouped = /^[1-9]\d{0,2}(?:[.,'’]\d{3})+$/.test(digits);
   const [whole = '', ...parts] = isGrouped ? [digits.replaceAll(/\D/g, '')] : digits.split(/\D/);
@@ -115,7 +125,7 @@ function splitIntoPairs(run: string): string[] {
 }
 
 /** Removes English inflections, some of which other languages share. */
-function stemWord(token: string): string {
+export function stemWord(token: string): string {
   const lower = token.toLowerCase().replace(/['’]s?$|['’]s$/, '');
   if (lower.length < 4 || /\p{Nd}/u.test(lower)) return lower;
   const base = lower

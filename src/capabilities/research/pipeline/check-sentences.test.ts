@@ -9,7 +9,6 @@ const note = (id: number, context: string): CollectedNote => ({
   at: 0,
   sentences: [context],
   score: 1,
-  isAside: false,
   query: 1,
   section: 0,
   context,

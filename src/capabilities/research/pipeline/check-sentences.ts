@@ -3,10 +3,10 @@ import { createPassage } from '../../../generation/citations/passage.ts';
 import type { ReportSentence } from './step-record.ts';
 import { createSentenceIndex } from './sentence-index.ts';
 import { markdownToLine } from './markdown-to-blocks.ts';
-import { isReportable, dependsOnPrevious } from './reportable-sentence.ts';
+import { dependsOnPrevious } from '../../../generation/citations/depends-on-previous.ts';
+import { isReportable } from './reportable-sentence.ts';
 import { splitSentences } from './sentences.ts';
 import type { CollectedNote } from './state.ts';
-import { createMeaningChangeCheck } from './meaning-change-check.ts';
 
 export interface SentenceCheckResult {
   readonly accepted: readonly (ReportSentence & { readonly note: number })[];
@@ -24,14 +24,7 @@ export function checkSentences(
   notes: readonly CollectedNote[],
   writtenBefore: readonly string[],
 ): SentenceCheckResult {
-  const passages = notes.map(({ context }) => {
-    const passage = createPassage(context);
-    const changesMeaning = createMeaningChangeCheck(context);
-    return {
-      ...passage,
-      isTrue: (sentence: string): boolean => !changesMeaning(sentence, passage.findNearestSentence(sentence)),
-    };
-  });
+  const passages = notes.map(({ context }) => createPassage(context));
   const writtenSentences = createSentenceIndex(writtenBefore);
   const accepted: (ReportSentence & { readonly note: number })[] = [];
   const rejected: string[] = [];
@@ -49,11 +42,8 @@ export function checkSentences(
           .replaceAll(/\s+(?=[.,;:。，])/g, ''),
       );
       if (sentence === '') continue;
-      const markedNote = marked.find(
-        (at) => passages[at]?.compareSentence(sentence).isSupported && passages[at].isTrue(sentence),
-      );
-      const at =
-        markedNote ?? passages.findIndex((passage) => passage.clearlySupports(sentence) && passage.isTrue(sentence));
+      const markedNote = marked.find((at) => passages[at]?.compareSentence(sentence).isSupported);
+      const at = markedNote ?? passages.findIndex((passage) => passage.clearlySupports(sentence));
       const note = notes[at];
       const lacksContext = dependsOnPrevious(sentence) && !isAfterAccepted;
       isAfterAccepted = false;

@@ -16,7 +16,6 @@ const note = (query: number): CollectedNote => ({
   sentences: ['Lenses.'],
   context: '',
   score: 1,
-  isAside: false,
 });
 
 /** All queries of a run in which each query finds one note. */

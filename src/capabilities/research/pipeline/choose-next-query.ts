@@ -76,7 +76,7 @@ function findDueQuery(
   )
     return undefined;
   const notedTokens = sections.map((_, at) =>
-    estimateTokens(notes.flatMap((note) => (note.section === at && !note.isAside ? note.sentences : [])).join(' ')),
+    estimateTokens(notes.flatMap((note) => (note.section === at ? note.sentences : [])).join(' ')),
   );
   const tokensWanted = NOTES_TO_REPORT_RATIO * RESEARCH_REPORT_TOKENS[size].target;
   if (notedTokens.reduce((sum, tokens) => sum + tokens, 0) >= tokensWanted) return undefined;

@@ -8,6 +8,7 @@ import {
   RESEARCH_SEARCH_MS_MAX,
 } from './limits.ts';
 import type { ResearchEvent, ResearchSite, ResearchStep } from '../research.ts';
+import type { ScoreRelevance } from '../../../core/relevance.ts';
 import type { ReadPage, Search, Source } from '../../../core/server-tools.ts';
 import { removeFragment } from '../../../generation/server-tools/source-list.ts';
 import type { StepRecord } from './step-record.ts';
@@ -24,6 +25,7 @@ import type { RelevanceTerms } from './relevance-terms.ts';
 export interface GatherQueryDeps {
   readonly search: Search;
   readonly readPage: ReadPage;
+  readonly scoreRelevance?: ScoreRelevance;
 }
 
 export interface PlannedQuery {
@@ -45,7 +47,7 @@ type SearchResult = Omit<Source, 'index'>;
 export async function gatherQuery(
   state: ResearchState,
   { section, query, goal, relevanceTerms, pagesMax }: PlannedQuery,
-  { search, readPage }: GatherQueryDeps,
+  { search, readPage, scoreRelevance }: GatherQueryDeps,
   context: RequestContext,
 ): Promise<ResearchStep> {
   const { region, workspace } = context.owner;
@@ -98,7 +100,9 @@ export async function gatherQuery(
     return { number: sites[at]?.number ?? 0, title: result.title, passage: page.trim() === '' ? indexPassage : page };
   });
   const known = createSentenceIndex(state.notes.flatMap(({ sentences }) => sentences));
-  const { notes, contexts } = await takeNotes(fetched, relevanceTerms, known);
+  const { notes, contexts } = await takeNotes(fetched, relevanceTerms, known, async (question, texts) =>
+    scoreRelevance?.(question, texts, context),
+  );
   const id = state.queries.length + 1;
   const newSites = sites.filter(({ number }) => number > state.sites.length);
   const record: StepRecord = {
@@ -144,7 +148,7 @@ const MARKUP = /[[\]{}<>|=$\\]|https?:|\/\//;
 function createSite(number: number, result: SearchResult, page: SearchResult | undefined): ResearchSite {
   const { url } = result;
   const title = [result.title, page?.title ?? '', parseHostname(url)].map(markdownToLine).find((text) => text !== '');
-  const blocks = markdownToBlocks(result.passage.slice(0, 8 * DESCRIPTION_CHARS_MAX));
+  const blocks = markdownToBlocks(result.passage.slice(0, 8 * DESCRIPTION_CHARS_MAX)).map(({ text }) => text);
   const reportableBlock = blocks.find((block) => splitSentences(block).some(isReportable));
   const description =
     reportableBlock ?? blocks.find((block) => block.length >= DESCRIPTION_CHARS_MIN && !MARKUP.test(block)) ?? '';

@@ -36,6 +36,9 @@ export const RESEARCH_QUERY_NOTES_MAX = 96;
 export const RESEARCH_SITE_NOTES_MAX = 40;
 export const RESEARCH_LEARNED_NOTES_MAX = 24;
 
+/** Statements per query that a model compares with the question. Beyond: the least similar ones by words are dropped. */
+export const RESEARCH_SCORED_STATEMENTS_MAX = 128;
+
 /** Characters of the paragraph around a note. Beyond: truncated around the note. */
 export const RESEARCH_CONTEXT_CHARS_MAX = 1_200;
 

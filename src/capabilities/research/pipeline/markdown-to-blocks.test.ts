@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { markdownToBlocks, markdownToLine } from './markdown-to-blocks.ts';
 
+const listTexts = (text: string): readonly string[] => markdownToBlocks(text).map((block) => block.text);
+
 describe('markdownToBlocks', () => {
   it('leaves out headings, code, tables, menus and link URLs', () => {
     const text = [
@@ -23,19 +25,29 @@ describe('markdownToBlocks', () => {
       '1. It stands in Leeds.[3]',
       '[3]: https://example.com/notes',
     ].join('\n');
-    assert.deepEqual(markdownToBlocks(text), [
+    assert.deepEqual(listTexts(text), [
       'The pump moves water through two pipes.',
       'It was built in 1850.',
       'It stands in Leeds.',
     ]);
   });
 
-  it('separates a short heading line from the paragraph', () => {
-    assert.deepEqual(markdownToBlocks('Overview\nThe pump moves water.'), ['Overview', 'The pump moves water.']);
+  it('returns the headings above a block, also short lines without a mark', () => {
+    const text = '# Pumps\n\n## Water\n\nOverview\nThe pump moves water.\n\nHistory\n-------\nIt is old.';
+    assert.deepEqual(markdownToBlocks(text), [
+      { text: 'The pump moves water.', headings: ['Pumps', 'Water', 'Overview'] },
+      { text: 'It is old.', headings: ['Pumps', 'History'] },
+    ]);
+  });
+
+  it('does not join the lines of a text that is not wrapped', () => {
+    const label = 'A description list has terms of some length before each of its descriptions';
+    const line = `The pump moves water ${'and more water '.repeat(10)}every day.`;
+    assert.deepEqual(listTexts(`${label}\n${line}\nThe tower stores it.`), [line, 'The tower stores it.']);
   });
 
   it('finds paragraphs of a text that starts inside code', () => {
-    const blocks = markdownToBlocks('const a = 1;\n```\n\nThe pump moves water.');
+    const blocks = listTexts('const a = 1;\n```\n\nThe pump moves water.');
     assert.equal(blocks.at(-1), 'The pump moves water.');
   });
 

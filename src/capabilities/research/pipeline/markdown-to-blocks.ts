@@ -1,18 +1,35 @@
+/** A paragraph or list item on one line, without markup. */
+export interface TextBlock {
+  readonly text: string;
+  /** Texts of the headings above it, the nearest last. A short line of its own counts as a heading. */
+  readonly headings: readonly string[];
+}
+
 /**
- * Extracts the paragraphs and list items of a Markdown text or an extracted web page, each on one line and without
- * markup. Leaves out headings, code, tables, images and link URLs.
+ * Extracts the paragraphs and list items of a Markdown text or an extracted web page. Leaves out headings, code, tables,
+ * images and link URLs.
  */
-export function markdownToBlocks(text: string): readonly string[] {
-  const blocks: string[] = [];
+export function markdownToBlocks(text: string): readonly TextBlock[] {
+  const blocks: TextBlock[] = [];
+  const headings: string[] = [];
   let openLines: string[] = [];
+  let isItem = false;
+  const setHeading = (heading: string, level: number): void => {
+    if (ADMONITION.test(heading)) return;
+    headings.length = Math.min(headings.length, level - 1);
+    headings[level - 1] = markdownToLine(heading).replace(/\s*[¶#]$/, '');
+  };
   const closeBlock = (): void => {
     const block = markdownToLine(openLines.join(' '));
-    if (block !== '') blocks.push(block);
+    if (openLines.length === 1 && !isItem && isHeadingLine(block)) setHeading(block, LINE_HEADING_LEVEL);
+    else if (block !== '') blocks.push({ text: block, headings: headings.filter((heading) => heading !== undefined) });
     openLines = [];
+    isItem = false;
   };
   const lines = text.replaceAll(/<!--.*?-->/gs, ' ').split('\n');
   // A text that starts inside code has an odd number of fences; which lines are code is then unknown.
   const isPaired = lines.filter((line) => FENCE.test(line)).length % 2 === 0;
+  const isWrapped = lines.every((line) => line.length <= WRAPPED_LINE_CHARS_MAX);
   let isCode = false;
   for (const rawLine of lines) {
     if (FENCE.test(rawLine)) {
@@ -23,20 +40,43 @@ export function markdownToBlocks(text: string): readonly string[] {
     if (isCode) continue;
     const line = rawLine.replace(/^\s{0,3}(?:>\s?)+/, '');
     if (UNDERLINE.test(line)) {
+      if (openLines.length > 0) setHeading(openLines.join(' '), UNDERLINED_HEADING_LEVEL);
       openLines = [];
       continue;
     }
     if (isNonProse(line, openLines.length > 0)) {
       closeBlock();
+      const [, marks = '', heading = ''] = HEADING.exec(line) ?? [];
+      if (marks !== '') setHeading(heading, marks.length);
       continue;
     }
     const item = ITEM.exec(line);
-    if (item || startsNewBlock(openLines.at(-1), line)) closeBlock();
+    if (item || startsNewBlock(openLines.at(-1), line, isWrapped)) closeBlock();
+    if (item) isItem = true;
     openLines.push(item ? line.slice(item[0].length) : line.trim());
   }
   closeBlock();
   return blocks;
 }
+
+const HEADING = /^\s*(#{1,6})(?:\s+(.*?))?(?:\s#*)?\s*$/;
+/** Headings of boxes, below which the section goes on. */
+const ADMONITION =
+  /^\s*(?:note|tip|hint|warning|caution|important|danger|attention|see also|example\s*[\d.]*)s?:?\s*$/i;
+
+const UNDERLINED_HEADING_LEVEL = 2;
+/** A line that serves as a heading is below all marked ones. */
+const LINE_HEADING_LEVEL = 7;
+
+/** Lines of a text that is wrapped are not longer; in other texts each line is a paragraph of its own. */
+const WRAPPED_LINE_CHARS_MAX = 120;
+
+const isHeadingLine = (line: string): boolean =>
+  line.length <= HEADING_LINE_CHARS_MAX &&
+  /^[-\p{L}\p{N}]/u.test(line) &&
+  !/[.!?:;,。！？：；，…=|{}$]$|[={}<>$]/.test(line);
+
+const HEADING_LINE_CHARS_MAX = 80;
 
 const FENCE = /^\s*(?:>\s*)*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(?:`{3,}|~{3,})/;
 
@@ -53,12 +93,14 @@ function isNonProse(line: string, isInBlock: boolean): boolean {
   return !isInBlock && /^(?: {4,}|\t)/.test(line) && !ITEM.test(line);
 }
 
-/** A short line without punctuation before a line that starts a sentence is a heading or a menu entry. */
-const startsNewBlock = (last: string | undefined, line: string): boolean =>
+/**
+ * A short line without punctuation before a line that starts a sentence is a heading or a menu entry. Text that is not
+ * wrapped has a new block in each line; joined, the end of one and the start of the next would read as one sentence.
+ */
+const startsNewBlock = (last: string | undefined, line: string, isWrapped: boolean): boolean =>
   last !== undefined &&
-  last.length < SHORT_LINE_CHARS &&
-  !/[,;，、；\p{Ps}]\s*$/u.test(last) &&
-  /^\s*[\p{Lu}\p{Lo}\p{N}]/u.test(line);
+  /^\s*[\p{Lu}\p{Lo}\p{N}]/u.test(line) &&
+  (!isWrapped || (last.length < SHORT_LINE_CHARS && !/[,;，、；\p{Ps}]\s*$/u.test(last)));
 
 const SHORT_LINE_CHARS = 56;
 

@@ -1,6 +1,6 @@
 import { CITATION_SOURCE_CHARS_MAX } from '../../../generation/limits.ts';
 import { readVocabulary } from '../../../generation/citations/claims.ts';
-import { findCompounds } from './relevance-terms.ts';
+import { findCompounds, toRoot } from './relevance-terms.ts';
 import type { RelevanceTerms } from './relevance-terms.ts';
 
 /**
@@ -13,17 +13,9 @@ export interface FetchedSite {
   readonly passage: string;
 }
 
-/** How closely a page matches what is searched. */
-export interface PageRelevance {
-  /** Weighted share of the topic's or the query's words that the page contains, 0 to 1. */
-  readonly share: number;
-  /** The page covers a related subject, not the topic itself. */
-  readonly isAside: boolean;
-}
-
-/** Minimum shares for a page on the topic, and near it: relative to the best page's share, and absolute. */
-const ON_TOPIC = { ofBest: 0.6, least: 0.3 };
-const NEAR_TOPIC = { ofBest: 0.4, least: 0.2 };
+/** Minimum share of a page on the topic: relative to the best page's share, and absolute. */
+const SHARE_OF_BEST_MIN = 0.4;
+const SHARE_MIN = 0.2;
 
 /**
  * Topic share, relative to the best page's, from which the query share counts fully. Below it, a page only shares
@@ -31,32 +23,37 @@ const NEAR_TOPIC = { ofBest: 0.4, least: 0.2 };
  */
 const TOPIC_SHARE_ENOUGH = 0.5;
 
-/** Relevance by site number. Pages about another subject are left out. */
+/**
+ * Computes how closely pages match what is searched: the weighted share of the question's or the query's words that each
+ * contains, 0 to 1, by site number. Pages about another subject are left out.
+ */
 export function scorePages(
   sites: readonly FetchedSite[],
-  about: RelevanceTerms['subject'],
-): ReadonlyMap<number, PageRelevance> {
+  about: Pick<RelevanceTerms, 'question' | 'query'>,
+): ReadonlyMap<number, number> {
   const shares = computeShares(sites, about);
-  const best = Math.max(0, ...shares);
-  const fits = new Map<number, PageRelevance>();
-  for (const [at, { number }] of sites.entries()) {
-    const share = shares[at] ?? 0;
-    const reachesThreshold = ({ ofBest, least }: typeof ON_TOPIC): boolean => share >= Math.max(least, ofBest * best);
-    if (reachesThreshold(NEAR_TOPIC)) fits.set(number, { share, isAside: !reachesThreshold(ON_TOPIC) });
-  }
-  return fits;
+  const least = Math.max(SHARE_MIN, SHARE_OF_BEST_MIN * Math.max(0, ...shares));
+  return new Map(
+    sites.flatMap(({ number }, at) => {
+      const share = shares[at] ?? 0;
+      return share >= least ? [[number, share] as const] : [];
+    }),
+  );
 }
 
 /**
  * Weights rare words more. Words that no page has weigh most, so that a page does not match a topic by its most common
  * word.
  */
-function computeShares(sites: readonly FetchedSite[], { topic, query }: RelevanceTerms['subject']): readonly number[] {
+function computeShares(
+  sites: readonly FetchedSite[],
+  { question, query }: Pick<RelevanceTerms, 'question' | 'query'>,
+): readonly number[] {
   const pages = sites.map(({ title, passage }) => {
     const text = `${title}\n${passage.slice(0, CITATION_SOURCE_CHARS_MAX)}`;
     return extractWords(text).union(findCompounds(text));
   });
-  const [topicShares = [], queryShares = []] = [topic, query].map((terms) => {
+  const [topicShares = [], queryShares = []] = [question, query].map((terms) => {
     const weights = [...terms].map(([word, weight]): readonly [string, number] => {
       const count = pages.filter((words) => words.has(word)).length;
       return [word, weight * Math.log(1 + (2 * pages.length) / Math.max(1, count))];
@@ -74,9 +71,10 @@ function computeShares(sites: readonly FetchedSite[], { topic, query }: Relevanc
   });
 }
 
+/** Returns the roots of a text's words, and its numbers. */
 export const extractWords = (text: string): ReadonlySet<string> => {
   const { words, numbers } = readVocabulary(text);
-  return words.union(numbers);
+  return new Set([...words].map(toRoot)).union(numbers);
 };
 
 export const sumNumbers = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

@@ -45,6 +45,25 @@ describe('extractStatements', () => {
     assert.deepEqual(listStatements(text), [[text]]);
   });
 
+  it('keeps sentences that name settings, options and calls', () => {
+    const text =
+      'vacuum_freeze_min_age controls how old a row has to be before it is frozen. With --hard, all changes of the files are discarded. ' +
+      'The call gc.collect() starts a full collection at once.';
+    assert.equal(listStatements(text).length, 3);
+  });
+
+  it('puts a defined name before its description', () => {
+    const text = 'autovacuum_freeze_max_age (integer)\n\nSpecifies the maximum age that a table can reach.';
+    assert.deepEqual(listStatements(text), [
+      ['autovacuum_freeze_max_age (integer): Specifies the maximum age that a table can reach.'],
+    ]);
+  });
+
+  it('returns the headings above a statement', () => {
+    const [unit] = extractStatements('# Mills\n\n## Gouda\n\nThe mill was built of red brick in the year 1832.');
+    assert.equal(unit?.headings, 'Mills\nGouda');
+  });
+
   it('adds the paragraph as context, cut around the statement', () => {
     const filler = 'The mill was painted again in every year by its owner. '.repeat(40);
     const [unit] = extractStatements(

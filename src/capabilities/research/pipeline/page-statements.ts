@@ -1,6 +1,7 @@
 import { CITATION_SOURCE_CHARS_MAX } from '../../../generation/limits.ts';
+import { dependsOnPrevious } from '../../../generation/citations/depends-on-previous.ts';
 import { RESEARCH_CONTEXT_CHARS_MAX } from './limits.ts';
-import { dependsOnPrevious, isReportable } from './reportable-sentence.ts';
+import { isReportable, isReportableEntry } from './reportable-sentence.ts';
 import { markdownToBlocks } from './markdown-to-blocks.ts';
 import { splitSentences } from './sentences.ts';
 
@@ -10,28 +11,47 @@ export interface PageStatement {
   readonly sentences: readonly string[];
   /** The paragraph of the sentence. A long paragraph is cut around the sentence. */
   readonly context: string;
+  /** The headings above the sentence. */
+  readonly headings: string;
 }
 
-/** Extracts the sentences of a page that a report may use, in page order and each at most once. */
+/**
+ * Extracts the sentences of a page that a report may use, in page order and each at most once. The first sentence of a
+ * definition, such as `Specifies the maximum age.`, follows the name that it defines: `max_age: Specifies …`.
+ */
 export function extractStatements(text: string): readonly PageStatement[] {
   const statements: PageStatement[] = [];
   const seen = new Set<string>();
   let at = 0;
-  for (const block of markdownToBlocks(text.slice(0, CITATION_SOURCE_CHARS_MAX))) {
+  let lastHeading: string | undefined;
+  for (const { text: block, headings } of markdownToBlocks(text.slice(0, CITATION_SOURCE_CHARS_MAX))) {
+    const heading = headings.at(-1);
+    // Only the paragraph directly below a name defines it.
+    let label = heading !== lastHeading && heading !== undefined && DEFINED_NAME.test(heading) ? heading : undefined;
+    lastHeading = heading;
     let open: string[] | undefined;
+    const start = (sentence: string, source: string): void => {
+      open = [sentence];
+      statements.push({ at, sentences: open, context: cutContext(block, source), headings: headings.join('\n') });
+    };
     for (const sentence of splitSentences(block)) {
       at++;
-      const isUsable = isReportable(sentence) && !seen.has(sentence);
+      const isNew = !seen.has(sentence);
       seen.add(sentence);
-      if (isUsable && !dependsOnPrevious(sentence)) {
-        open = [sentence];
-        statements.push({ at, sentences: open, context: cutContext(block, sentence) });
-      } else if (isUsable && open && open.length < STATEMENT_SENTENCES_MAX) open.push(sentence);
+      const isUsable = isNew && isReportable(sentence);
+      if (label !== undefined && isNew && isReportableEntry(sentence)) start(`${label}: ${sentence}`, sentence);
+      else if (isUsable && !dependsOnPrevious(sentence)) start(sentence, sentence);
+      else if (isUsable && open && open.length < STATEMENT_SENTENCES_MAX) open.push(sentence);
       else open = undefined;
+      label = undefined;
     }
   }
   return statements;
 }
+
+/** A name of a setting, an option or a function above its description. */
+const DEFINED_NAME =
+  /^(?=.{2,60}$)(?=.*(?:[\p{L}\p{N}][_.]\p{L}|(?:^|\s)--?\p{L}|\(\)|\p{Ll}\p{Lu}))[-\p{L}\p{N}][^;|<>[\]*`]*$/u;
 
 /** Sentences of one statement. Further dependent sentences usually state something else. */
 const STATEMENT_SENTENCES_MAX = 2;

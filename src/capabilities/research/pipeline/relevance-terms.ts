@@ -1,30 +1,71 @@
-import { readClaims, readVocabulary } from '../../../generation/citations/claims.ts';
+import { isCommonWord, isUnspaced, readClaims, readVocabulary } from '../../../generation/citations/claims.ts';
 import type { PlanSection } from './step-record.ts';
 import type { Topic } from './topic.ts';
 
-/** Word stems that make a page and a sentence relevant to a query. */
+/** Word stems that make a page and a sentence relevant, with their weights. */
 export interface RelevanceTerms {
-  /** Weight of each term for sentences. */
-  readonly weights: ReadonlyMap<string, number>;
-  /** Weights of the terms of the topic, and of the query. A page with few terms of both is about another subject. */
-  readonly subject: { readonly topic: ReadonlyMap<string, number>; readonly query: ReadonlyMap<string, number> };
+  /** The user's question: a sentence without enough of these words is about something else. */
+  readonly question: ReadonlyMap<string, number>;
+  /** Words of each part of the question and of the user's answer; a sentence may be about one part only. */
+  readonly parts: readonly ReadonlyMap<string, number>[];
+  /** The section of the plan, whose words decide among sentences on the question. */
+  readonly section: ReadonlyMap<string, number>;
+  /** The query, whose words find pages. */
+  readonly query: ReadonlyMap<string, number>;
+  /** The question as the user wrote it. */
+  readonly questionText: string;
+  /** The question asks for names, such as those of settings or commands. */
+  readonly asksForNames: boolean;
 }
-
-/** Weights of the terms of the query, of the topic, and of the section's goal. */
-const QUERY_WEIGHT = 2;
-const TOPIC_WEIGHT = 1.5;
-const GOAL_WEIGHT = 1;
 
 export function createRelevanceTerms({ topic, focus }: Topic, section: PlanSection, query: string): RelevanceTerms {
-  const weights = new Map<string, number>();
-  const add = (text: string, weight: number): void => {
-    for (const word of extractTerms(text)) weights.set(word, Math.max(weight, weights.get(word) ?? 0));
+  const scope = new Set([...readVocabulary(findScope(topic)).words].map(toRoot));
+  const weigh = (text: string): ReadonlyMap<string, number> => {
+    const terms = extractSubject(text);
+    const hasOtherTerms = [...terms.keys()].some((term) => !scope.has(term));
+    if (!hasOtherTerms) return terms;
+    return new Map([...terms].map(([term, weight]) => [term, scope.has(term) ? SCOPE_WEIGHT : weight]));
   };
-  add(`${section.heading}. ${section.goal}`, GOAL_WEIGHT);
-  add(`${topic}. ${focus}`, TOPIC_WEIGHT);
-  add(`${query}. ${section.query}`, QUERY_WEIGHT);
-  return { weights, subject: { topic: extractSubject(topic), query: extractSubject(query) } };
+  const parts = [...topic.split(QUESTION_PART_END), ...focus.split(ANSWER_PART_END)].map(weigh);
+  return {
+    question: weigh(`${topic}\n${focus}`),
+    parts: parts.filter((part) => [...part.keys()].some((term) => !scope.has(term))),
+    section: extractSubject(`${section.heading}. ${section.goal}. ${section.query}`),
+    query: extractSubject(query),
+    questionText: `${topic} ${focus}`.trim(),
+    asksForNames: ASKS_FOR_NAMES.test(`${topic} ${focus} ${section.goal}`),
+  };
 }
+
+const QUESTION_PART_END = /[;；。？?]|,?\s+and\s+(?=(?:how|what|which|why|when|where|who)\b)/i;
+const ANSWER_PART_END = /[,;.，、；。]|\s+(?:and|or)\s+|[和与及]/i;
+
+/** Weight of a name that says where the question applies, such as the product whose documentation is searched. */
+const SCOPE_WEIGHT = 0.25;
+
+/** Finds the name of a system in `How does NAME keep its data?` and `How is data kept in NAME?`. */
+const findScope = (question: string): string =>
+  [...question.matchAll(SCOPE)].map(({ groups }) => groups?.['actor'] ?? groups?.['place'] ?? '').join(' ');
+
+const SCOPE =
+  /\b(?:do|does|did|can|is|are|will|should)\s+(?:an?\s+|the\s+)?(?<actor>\p{Lu}[\p{L}\p{N}]*)\s+(?!do\b|work|differ|mean|happen|and\b|or\b|in\b|of\b)\p{Ll}|\b(?:in|of|with|by|for|from|an?)\s+(?:an?\s+|the\s+)?(?<place>\p{Lu}[\p{L}\p{N}]*)(?=\s*(?:[?,.;]|$|\s\p{Ll}))/gu;
+
+/** Returns the words of the question that no sentence contains, as the user wrote them. */
+export function listMissingWords({ topic, focus }: Topic, sentences: readonly string[]): readonly string[] {
+  const question = `${topic}\n${focus}`;
+  if (isUnspaced(question)) return [];
+  const subject = extractSubject(question);
+  const { words, numbers } = readVocabulary(sentences.join('\n'));
+  const written = new Set([...words].map(toRoot)).union(numbers).union(findCompounds(sentences.join('\n')));
+  const missing = (question.match(/[\p{L}\p{N}][\p{L}\p{N}_-]*/gu) ?? []).filter((word) => {
+    const terms = extractSubject(word);
+    return [...terms.keys()].some((term) => subject.has(term)) && written.isDisjointFrom(new Set(terms.keys()));
+  });
+  return [...new Map(missing.map((word) => [word.toLowerCase(), word])).values()];
+}
+
+const ASKS_FOR_NAMES =
+  /\b(?:settings?|parameters?|options?|commands?|functions?|methods?|flags?|variables?|classes|modules?|pragmas?|directives?|configur\w+)\b/i;
 
 /** Weight of names, which characterize a subject better than other words. */
 const NAME_WEIGHT = 2;
@@ -42,9 +83,12 @@ function extractSubject(text: string): ReadonlyMap<string, number> {
     .difference(compounds.size > 0 ? parts : NO_WORDS);
   return new Map([
     ...[...compounds].map((compound) => [compound, NAME_WEIGHT] as const),
-    ...[...terms].map((term) => [term, names.has(term) ? NAME_WEIGHT : 1] as const),
+    ...[...terms].map((term) => [toRoot(term), names.has(term) ? NAME_WEIGHT : 1] as const),
   ]);
 }
+
+/** Returns the part of a stem that related words share: `collect` of `collector` and `collection`. */
+export const toRoot = (stem: string): string => stem.replace(/(?<=\p{L}{5})(?:ation|ion|or|er|iv|ment|al|ic)$/u, '');
 
 const NO_WORDS: ReadonlySet<string> = new Set();
 
@@ -54,13 +98,19 @@ export const findCompounds = (text: string): ReadonlySet<string> =>
     (text.match(/\p{L}[\p{L}\p{N}]{0,40}(?:-[\p{L}\p{N}]{1,40}){1,8}/gu) ?? []).map((word) => word.toLowerCase()),
   );
 
+/** Words that ask for something and do not say about what. */
 const GENERIC_WORDS = readVocabulary(
-  'how what which why who explain describe compare overview feature use method limit example background performance risk work way thing handle kind type different best good',
+  'how what which why who when where explain describe compare overview feature features use used using method limit limits example background performance risk work works way ways thing handle kind type types ' +
+    'different difference best good does happen happens need needed prevent control controls setting settings option options parameter parameters command commands configure configuration mean means ' +
+    'make possible available support supported behave behavior change changes affect affects between find list name names purpose reason tell show',
 ).words;
 
-/** Returns the content words; all words when there are hardly any content words. */
+const SHORT_WORD = /(?<![\p{L}\p{N}])[\p{Ll}\p{Lu}]{2,3}(?![\p{L}\p{N}])/gu;
+
+/** Returns the content words, also short ones such as `gc`; all words when there are hardly any content words. */
 function extractTerms(text: string): ReadonlySet<string> {
   const { words, numbers } = readClaims(text);
-  const terms = words.union(numbers);
+  const shortWords = (text.match(SHORT_WORD) ?? []).filter((word) => !isCommonWord(word));
+  const terms = words.union(numbers).union(readVocabulary(shortWords.join(' ')).words);
   return terms.size > 1 ? terms : readVocabulary(text).words;
 }

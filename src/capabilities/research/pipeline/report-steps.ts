@@ -9,17 +9,18 @@ import { createSentenceIndex } from './sentence-index.ts';
 import type { SentenceIndex } from './sentence-index.ts';
 import type { RunModel } from './run-model.ts';
 import { FURTHER_FINDINGS_HEADINGS, createShortfallNote } from './report-texts.ts';
-import { listUnusedAsides, listUnusedNotes, getSectionBudget, estimateNoteTokens } from './section-budget.ts';
+import { listUnusedNotes, getSectionBudget, estimateNoteTokens } from './section-budget.ts';
 import { joinSentences, addCitationMark } from './sentences.ts';
 import type { CollectedNote, ResearchState } from './state.ts';
-import type { ReportLanguage } from './topic.ts';
+import { listMissingWords } from './relevance-terms.ts';
+import type { Topic } from './topic.ts';
 import { writeParagraph } from './write-paragraph.ts';
 import type { Paragraph } from './write-paragraph.ts';
 
 export interface ReportContext {
   readonly state: ResearchState;
   readonly size: ReportSize;
-  readonly language: ReportLanguage;
+  readonly topic: Topic;
   readonly countTokens: TokenCounter;
   /** Undefined when no model may write: sentences of the notes are quoted instead. */
   readonly runModel: RunModel | undefined;
@@ -49,9 +50,8 @@ export async function createNextParagraph(
   reportContext: ReportContext,
   context: RequestContext,
 ): Promise<ResearchStep | undefined> {
-  const { state, size, language } = reportContext;
-  const { target, min } = RESEARCH_REPORT_TOKENS[size];
-  const tokensEnough = min + SLACK_TOKENS * 3;
+  const { state, size, topic } = reportContext;
+  const { target } = RESEARCH_REPORT_TOKENS[size];
   const sections = state.plan?.sections ?? [];
   const writtenSentences = state.sentences.map(({ text }) => text);
   const sentenceIndex = createSentenceIndex(writtenSentences);
@@ -70,19 +70,12 @@ export async function createNextParagraph(
     });
     if (step) return step;
   }
-  const furtherFindings = { section: sections.length, heading: FURTHER_FINDINGS_HEADINGS[language] };
-  return (
-    (await writeSection({
-      ...furtherFindings,
-      tokensLeft: target - state.tokens,
-      unusedNotes: listUnusedNotes(state, sections.length),
-    })) ??
-    (await writeSection({
-      ...furtherFindings,
-      tokensLeft: tokensEnough - state.tokens,
-      unusedNotes: listUnusedAsides(state, tokensEnough - state.tokens),
-    }))
-  );
+  return await writeSection({
+    section: sections.length,
+    heading: FURTHER_FINDINGS_HEADINGS[topic.language],
+    tokensLeft: target - state.tokens,
+    unusedNotes: listUnusedNotes(state, sections.length),
+  });
 }
 
 interface SectionInput {
@@ -103,7 +96,7 @@ async function createSectionParagraph(
   { section, heading, tokensLeft, unusedNotes, writtenSentences, sentenceIndex }: SectionInput,
   context: RequestContext,
 ): Promise<ResearchStep | undefined> {
-  const { state, size, language, runModel } = reportContext;
+  const { state, size, topic, runModel } = reportContext;
   if (tokensLeft < SLACK_TOKENS) return undefined;
   const unshownNotes = chooseNotes(
     unusedNotes.filter(({ id }) => !state.shownNotes.has(id)),
@@ -112,7 +105,7 @@ async function createSectionParagraph(
   const usesModel = runModel !== undefined && unshownNotes.length > 1 && state.writerFailures < WRITER_FAILURES_MAX;
   const notes = usesModel ? unshownNotes : chooseNotes(unusedNotes, sentenceIndex);
   if (notes.length === 0) return undefined;
-  const task = { title: state.plan?.title ?? '', heading, notes, language };
+  const task = { title: state.plan?.title ?? '', heading, notes, language: topic.language };
   const written = usesModel ? await writeParagraph(task, writtenSentences, runModel, context) : NO_PARAGRAPH;
   const paragraph =
     written.sentences.length > 0
@@ -223,16 +216,21 @@ function listReferences({ sites }: ResearchState, cited: readonly number[]): rea
 }
 
 /**
- * Creates the last step. A short report lists what was searched; the reason is `length` when a budget limited the
- * search.
+ * Creates the last step. A report that is short, or does not mention all words of the question, says what was searched
+ * and what was not found; the reason is `length` when a budget limited the search.
  */
-export function finishReport({ state, size, language, isOutOfPages }: ReportContext): ResearchStep {
+export function finishReport({ state, size, topic, isOutOfPages }: ReportContext): ResearchStep {
   const isShort = state.tokens < RESEARCH_REPORT_TOKENS[size].min;
   const isBudgetUsed = state.searchEndReason !== 'done' || (isOutOfPages && state.sites.length > state.pages.size);
   const reason = isShort && isBudgetUsed ? 'length' : 'stop';
-  const note: ResearchEvent[] = isShort
-    ? [{ type: 'report', text: `\n${createShortfallNote(state, language)}\n` }]
-    : [];
+  const missingWords = listMissingWords(
+    topic,
+    state.sentences.map(({ text }) => text),
+  );
+  const note: ResearchEvent[] =
+    isShort || missingWords.length > 0
+      ? [{ type: 'report', text: `\n${createShortfallNote(state, { missingWords, isShort }, topic.language)}\n` }]
+      : [];
   const record: StepRecord = { type: 'end', reason };
   return { events: [...note, { type: 'end', reason }], state: record };
 }

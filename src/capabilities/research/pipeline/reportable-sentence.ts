@@ -12,22 +12,45 @@ export function isReportable(sentence: string): boolean {
     ? [12, RESEARCH_SENTENCE_CHARS_MAX / 2]
     : [32, RESEARCH_SENTENCE_CHARS_MAX];
   if (sentence.length < charactersMin || sentence.length > charactersMax) return false;
-  if (!SENTENCE_START.test(sentence) || !SENTENCE_END.test(sentence) || !isSingleSentence(sentence)) return false;
-  if (NON_PROSE.test(sentence) || PAGE_REFERENCE.test(sentence) || PAGE_REFERENCE_ZH.test(sentence)) return false;
-  if (MODEL_INSTRUCTION.test(sentence)) return false;
-  if (!hasBalancedBrackets(sentence)) return false;
+  if (!SENTENCE_START.test(sentence) || !isComplete(sentence)) return false;
   return isUnspacedText || (isProse(sentence) && isStatement(sentence));
 }
+
+/** Reports whether a sentence without a subject can stand in a report after the name that it describes. */
+export const isReportableEntry = (sentence: string): boolean =>
+  sentence.length >= 20 &&
+  sentence.length <= RESEARCH_SENTENCE_CHARS_MAX &&
+  LIST_ENTRY.test(sentence) &&
+  isComplete(sentence) &&
+  isProse(sentence);
+
+/** The sentence is whole, has no markup, and does not refer to another part of its page. */
+const isComplete = (sentence: string): boolean =>
+  SENTENCE_END.test(sentence) &&
+  isSingleSentence(sentence) &&
+  !NON_PROSE.test(sentence) &&
+  !PAGE_REFERENCE.test(sentence) &&
+  !PAGE_REFERENCE_ZH.test(sentence) &&
+  !MODEL_INSTRUCTION.test(sentence) &&
+  hasBalancedBrackets(sentence);
 
 /** The sentence must not split in two when its citation mark is inserted. */
 const isSingleSentence = (sentence: string): boolean => splitSentences(addCitationMark(sentence, 1)).length === 1;
 
-const SENTENCE_START = /^["'“‘«「『(（]?[\p{Lu}\p{Lo}\p{N}]/u;
+/** A capital letter, or a name of code such as `vacuum_cost_limit` or `json.dumps()`. */
+const SENTENCE_START =
+  /^["'“‘«「『(（]?(?:[\p{Lu}\p{Lo}\p{N}]|\p{Ll}[\p{L}\p{N}]*(?:_[\p{L}\p{N}]|\.\p{Ll}|\(\)|\p{Lu}))/u;
 const SENTENCE_END = /(?<![.…])[.。]["'”’»」』)）]?$/;
 
-/** Characters of code and markup, addresses, calls, paths, options, and version strings. */
+/** Characters of markup and layout, addresses, paths, lists of strings, and rows of numbers. */
 const NON_PROSE =
-  /[`|{}<>=\\^~#*[\]$•→←↑↓✓✗©®™]|https?:|www\.|\/\/|@[\w/]|\w\(\w*\)|\(\)|--\w|(?<!\w)\.{1,2}\/|\w\/\w+\/\w|;\s*\w+;|:\s*:|\.\.\.|…|\p{Extended_Pictographic}(?<!\p{N})|\w_\w+_|['"]\s*[,:]\s*['"]|(?:\d[\d.,]*\s+){4}/u;
+  /[`|{}<>\\#*[\]•→←↑↓✓✗©®™]|~~|__|https?:|www\.|\/\/|@[\w/]|(?<!\w)\.{1,2}\/|\w\/\w+\/\w|;\s*\w+;|:\s*:|\.\.\.|…|\p{Extended_Pictographic}(?<!\p{N})|['"]\s*[,:]\s*['"]|(?:\d[\d.,]*\s+){4}/u;
+
+/** A name of code: a setting, an option, a call, an assignment. A sentence may name a few. */
+const CODE_NAME = /\w_\w|[a-z]\.[a-z]|(?:^|["'(])--?\w|\w\([^)\s]*\)|[=^~$]|\w\.\w+\(/;
+
+/** Share of the words of a sentence that may be names of code. */
+const CODE_NAMES_SHARE_MAX = 0.3;
 
 /** Phrases that only make sense on their page, or state nothing. */
 const PAGE_REFERENCE =
@@ -61,6 +84,7 @@ function isProse(sentence: string): boolean {
   const isLatin = /^[\p{ASCII}\p{Script=Latin}\p{P}]+$/u.test(sentence);
   return (
     letters >= 0.75 * characters &&
+    words.filter((word) => CODE_NAME.test(word)).length <= CODE_NAMES_SHARE_MAX * words.length &&
     capitals <= 0.5 * words.length &&
     numbers <= 0.35 * words.length &&
     (!isLatin || words.filter((word) => FUNCTION_WORD.test(word)).length >= 2)
@@ -73,11 +97,14 @@ const WORDS_MIN = 6;
 function isStatement(sentence: string): boolean {
   if (!/\b(?:the|of|and|to|is|in|for|with|a)\b/.test(sentence)) return true;
   return (
-    !LIST_ENTRY.test(sentence) &&
+    (!LIST_ENTRY.test(sentence) || NAME_START.test(sentence)) &&
     !LABELED_ENTRY.test(sentence) &&
     (VERB.test(sentence) || sentence.split(' ').length > LIST_ENTRY_WORDS_MAX)
   );
 }
+
+/** Two capitalized words are a name, even if the first is also a verb: `Read Committed`. */
+const NAME_START = /^["'“(]?\p{Lu}\S* \p{Lu}\p{Ll}/u;
 
 /** Words of a reference entry. A longer sentence has a verb, even if not one of `VERB`. */
 const LIST_ENTRY_WORDS_MAX = 11;
@@ -95,13 +122,3 @@ const VERB =
 /** Function words of languages in Latin letters. Sentences contain some; lists and menus do not. */
 const FUNCTION_WORD =
   /^["'“(]?(?:the|an?|of|to|is|are|was|were|be|been|in|on|for|and|or|by|with|that|which|as|it|its|from|at|this|can|has|have|not|but|der|die|das|und|ist|ein|eine|von|zu|den|dem|mit|für|auf|le|la|les|des|du|de|et|est|un|une|dans|que|qui|pour|el|los|las|en|y|es|por|con|il|di|che|è|per|o|os|um|uma|em|não)[,;:.)]?$/i;
-
-/** Reports whether a sentence is only understandable after the sentence before it. */
-export const dependsOnPrevious = (sentence: string): boolean =>
-  DEPENDENT_START.test(sentence) || DEPENDENT_START_ZH.test(sentence);
-
-const DEPENDENT_START =
-  /^["'“(]?(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|both|there|then|however|also|moreover|furthermore|additionally|therefore|thus|hence|so|but|and|or|nor|otherwise|instead|similarly|likewise|meanwhile|finally|lastly|next|first(?:ly)?|second(?:ly)?|third(?:ly)?|for (?:example|instance|this|that|these)|in (?:addition|this|these|that|those|contrast|fact|particular|other words|such)|as (?:a result|such|an example)|consequently|accordingly|yet|still|nevertheless|nonetheless|because of this|with this|by doing|at this|at that|after that|after this|before that|doing so|the (?:former|latter|same|other|rest|second|third|first|result|resulting|returned|reason)|another|other|others|one of (?:them|these)|each of (?:them|these)|all of (?:them|these)|most of (?:them|these)|either|neither|again|on the other hand|that's|it's|there's|they're|(?:if|when|where|unless|once|because|since) (?:it|this|that|they|these|those|he|she|not)|if (?:any|so))\b/i;
-
-const DEPENDENT_START_ZH =
-  /^[“「『（]?(?:它|这|该|此|其|他|她|但|然而|因此|所以|此外|另外|同时|不过|而且|并且|例如|比如|于是|另一方面|总之|上述|以上|前者|后者|随后|然后|接着|由此|从而|其中|如果这)/;

@@ -149,6 +149,44 @@ describe('run', () => {
     assert.equal(reason, 'stop');
   });
 
+  it('says which words of the question no sentence mentions', async () => {
+    const research = createTestResearch({ pages: LIGHTHOUSES, answer: answerPlan });
+    const { report } = collectReport(await research.run(['Lighthouses and foghorns', 'What else?', 'No preference.']));
+    assert.match(report, /No sentence of this report mentions “foghorns”\./);
+  });
+
+  it('reports only sentences about the question, even if the report stays short', async () => {
+    const bread = createTestPage(
+      'Bread',
+      'The baker of the lighthouse street sells bread. Rye bread keeps for a week in a cool pantry. Wheat bread dries within two days.',
+    );
+    const { report } = collectReport(
+      await createTestResearch({ pages: [...LIGHTHOUSES, bread], answer: answerPlan }).run(LIGHTHOUSE_MESSAGES),
+    );
+    assert.match(report, /The Fresnel lens was first used in 1823/);
+    assert.doesNotMatch(report, /pantry|dries/);
+  });
+
+  it('prefers the sentences that a model finds closest to the question', async () => {
+    const pages = [
+      createTestPage(
+        'Towers',
+        'The lighthouse of Ane is painted red and white. The lighthouse of Bol is painted green and blue.',
+      ),
+    ];
+    const closest = async (wanted: RegExp): Promise<string> => {
+      const { report } = collectReport(
+        await createTestResearch({
+          pages,
+          scoreRelevance: async (_question, texts) => texts.map((text) => (wanted.test(text) ? 1 : 0)),
+          budget: { queries: 1 },
+        }).run(['The lighthouse', 'Which?', 'No preference.']),
+      );
+      return (report.match(/Ane|Bol/g) ?? []).join(' ');
+    };
+    assert.deepEqual([await closest(/Ane/), await closest(/Bol/)], ['Ane', 'Bol']);
+  });
+
   it('removes markup of the user’s words from the closing note', async () => {
     const topic = '[[1]] <script>alert(1)</script> *lamps* [a](javascript:alert(1))';
     const { report } = collectReport(await createTestResearch({ writer: 'extractive' }).run([topic, 'Which?', topic]));

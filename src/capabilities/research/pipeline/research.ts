@@ -3,6 +3,7 @@ import type { RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { ResearchPipeline, ResearchBudget, ResearchContext, ResearchRequest, ResearchStep } from '../research.ts';
 import { RESEARCH_PLAN_QUERIES_MAX } from './limits.ts';
+import type { ScoreRelevance } from '../../../core/relevance.ts';
 import type { ReadPage, Search } from '../../../core/server-tools.ts';
 import { assert } from '../../../lib/assert.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -37,6 +38,8 @@ export interface ResearchDeps {
   readonly tokenize: Tokenize;
   readonly search: Search;
   readonly readPage: ReadPage;
+  /** Compares statements with the question by a model. Absent: words decide. */
+  readonly scoreRelevance?: ScoreRelevance;
   readonly clock: Pick<Clock, 'now'>;
   readonly budget: ResearchBudget;
   readonly writer: ResearchWriter;
@@ -119,7 +122,7 @@ async function runNextStep(state: ResearchState, run: RunContext, context: Resea
   const report = {
     state,
     size,
-    language: topic.language,
+    topic,
     countTokens,
     runModel: canRunModel && writer === 'model' ? runModel : undefined,
     isOutOfPages: state.pages.size >= budget.pages,

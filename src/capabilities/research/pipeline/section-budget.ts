@@ -30,29 +30,14 @@ export function getSectionBudget(state: ResearchState, section: number, reportTo
   return share - written;
 }
 
-/** Returns the unused notes of a section. After the last section: all unused notes. */
-export function listUnusedNotes(state: ResearchState, section: number): readonly CollectedNote[] {
-  const isLast = section >= (state.plan?.sections.length ?? 0);
-  return state.notes.filter(
-    (note) => !note.isAside && (isLast || note.section === section) && !state.usedNotes.has(note.id),
-  );
-}
+/** Least score of a note in a report, relative to the best note: length targets do not lower it. */
+const SCORE_OF_BEST_MIN = 0.6;
 
-/** Maximum share of a report about related subjects. */
-const ASIDES_SHARE_MAX = 0.35;
-
-/**
- * Returns the notes about related subjects when they can fill the missing tokens, and none otherwise: a report that
- * stays too short is not padded.
- */
-export function listUnusedAsides(
-  { notes, usedNotes, tokens }: ResearchState,
-  tokensMissing: number,
-): readonly CollectedNote[] {
-  const asides = notes.filter(({ id, isAside }) => isAside && !usedNotes.has(id));
-  const canFill =
-    tokensMissing <= ASIDES_SHARE_MAX * (tokens + tokensMissing) && estimateNotesTokens(asides) >= tokensMissing;
-  return canFill ? asides : [];
+/** Returns the unused relevant notes of a section. After the last section: all of them. */
+export function listUnusedNotes({ plan, notes, usedNotes }: ResearchState, section: number): readonly CollectedNote[] {
+  const isLast = section >= (plan?.sections.length ?? 0);
+  const least = SCORE_OF_BEST_MIN * Math.max(0, ...notes.map(({ score }) => score));
+  return notes.filter((note) => note.score >= least && (isLast || note.section === section) && !usedNotes.has(note.id));
 }
 
 const SAMPLE_MARK = ' [[10]]';

@@ -39,10 +39,8 @@ export interface Note {
   readonly sentences: readonly string[];
   /** Index in `contexts` of the same step. */
   readonly context: number;
-  /** Relevance to the query, 0 to about 1. */
+  /** Relevance to the question, 0 to about 1.5. */
   readonly score: number;
-  /** The page covers a related subject, not the topic itself. */
-  readonly isAside: boolean;
 }
 
 /** A sentence of the report without its citation mark, and the number of the site that supports it. Stored as JSON. */

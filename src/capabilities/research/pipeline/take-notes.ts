@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from './limits.ts';
+import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SCORED_STATEMENTS_MAX, RESEARCH_SITE_NOTES_MAX } from './limits.ts';
 import { createPassage } from '../../../generation/citations/passage.ts';
 import type { Note } from './step-record.ts';
 import type { SentenceIndex } from './sentence-index.ts';
@@ -27,21 +27,25 @@ export async function takeNotes(
   sites: readonly FetchedSite[],
   relevanceTerms: RelevanceTerms,
   sentenceIndex: SentenceIndex,
+  scoreTexts: ScoreTexts = async () => undefined,
 ): Promise<NoteSelection> {
-  const relevances = scorePages(sites, relevanceTerms.subject);
+  const relevances = scorePages(sites, relevanceTerms);
   const candidates: NoteCandidate[] = [];
   for (const [rank, site] of sites.entries()) {
-    const relevance = relevances.get(site.number);
-    if (!relevance) continue;
+    if (!relevances.has(site.number)) continue;
     for (const unit of extractStatements(site.passage))
-      candidates.push({ ...unit, site, rank, relevance, words: extractWords(unit.sentences.join(' ')) });
+      candidates.push({ ...unit, site, rank, words: extractWords(unit.sentences.join(' ')) });
     await yieldToEventLoop();
   }
-  const score = createStatementScorer(relevanceTerms.weights, candidates);
-  const ranked = candidates
-    .map((unit) => ({ unit, score: score(unit) }))
-    .filter((each) => each.score > 0)
-    .toSorted((a, b) => b.score - a.score || a.unit.rank - b.unit.rank || a.unit.at - b.unit.at);
+  const score = createStatementScorer(relevanceTerms, candidates);
+  const ranked = await blendScores(
+    candidates
+      .map((unit) => ({ unit, score: score(unit) }))
+      .filter((each) => each.score > 0)
+      .toSorted(compareScored),
+    relevanceTerms.questionText,
+    scoreTexts,
+  );
 
   const contexts: string[] = [];
   const notes: Note[] = [];
@@ -67,10 +71,42 @@ export async function takeNotes(
     counts.set(number, count + 1);
     if (!contexts.includes(unit.context)) contexts.push(unit.context);
     const context = contexts.indexOf(unit.context);
-    const { isAside } = unit.relevance;
-    notes.push({ site: number, at: unit.at, sentences, context, score: Number(points.toFixed(4)), isAside });
+    notes.push({ site: number, at: unit.at, sentences, context, score: Number(points.toFixed(4)) });
   }
   return { notes: notes.toSorted((a, b) => a.site - b.site || a.at - b.at), contexts };
+}
+
+/** Scores texts by how closely they match a question; undefined when no model is ready. */
+export type ScoreTexts = (question: string, texts: readonly string[]) => Promise<readonly number[] | undefined>;
+
+interface ScoredStatement {
+  readonly unit: NoteCandidate;
+  readonly score: number;
+}
+
+const compareScored = (a: ScoredStatement, b: ScoredStatement): number =>
+  b.score - a.score || a.unit.rank - b.unit.rank || a.unit.at - b.unit.at;
+
+/** Share of a score that a model decides: the score of a statement is reduced the further it is from the best one. */
+const MODEL_SHARE = 0.5;
+
+/** Lets a model reorder the best statements. The words have decided which of them are on the question. */
+async function blendScores(
+  ranked: readonly ScoredStatement[],
+  question: string,
+  scoreTexts: ScoreTexts,
+): Promise<readonly ScoredStatement[]> {
+  const best = ranked.slice(0, RESEARCH_SCORED_STATEMENTS_MAX);
+  const texts = best.map(({ unit }) => [unit.headings.split('\n').at(-1), ...unit.sentences].join(' '));
+  const scores = texts.length === 0 ? undefined : await scoreTexts(question, texts);
+  const most = Math.max(0, ...(scores ?? []));
+  if (!scores || most === 0) return ranked;
+  return best
+    .map(({ unit, score }, at) => {
+      const closeness = Math.max(0, scores[at] ?? 0) / most;
+      return { unit, score: score * (1 - MODEL_SHARE + MODEL_SHARE * closeness) };
+    })
+    .toSorted(compareScored);
 }
 
 function takeWhile<Item>(items: readonly Item[], isGood: (item: Item) => boolean): readonly Item[] {

@@ -55,11 +55,11 @@ const SYLLABLES = 'ba co du fe gi hal jor kan lem mir nor pol quin ras sel tor u
 
 const STATEMENTS = [
   'The lighthouse of @ was built of grey stone in the year 1# by masons of the harbour.',
-  'Ships see the light of @ from a distance of # cables in clear weather.',
-  'The keeper of @ climbed # steps every evening to light the lamp.',
-  'A storm destroyed the lantern of @ and # panes of its glass in one night.',
-  'The lens of @ weighs # kilograms and turns on a bath of mercury.',
+  'Ships see the light of the lighthouse of @ from a distance of # cables.',
+  'The keeper of the lighthouse of @ climbed # steps every evening.',
+  'A storm destroyed # panes of the lighthouse of @ in one night.',
+  'The lens of the lighthouse of @ weighs # kilograms and turns on mercury.',
   'Fishermen of @ paid a tax of # coins for the oil of the lighthouse.',
-  'The council of @ sold the tower to a museum for # crowns after it was automated.',
-  'A bell near @ rings # times an hour when fog hides the light from ships.',
+  'The council of @ sold the lighthouse to a museum for # crowns in the end.',
+  'A bell near the lighthouse of @ rings # times an hour in the fog.',
 ];

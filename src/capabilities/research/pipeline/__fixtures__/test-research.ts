@@ -1,3 +1,4 @@
+import type { ScoreRelevance } from '../../../../core/relevance.ts';
 import { ServiceError } from '../../../../core/error.ts';
 import type {
   Reference,
@@ -42,6 +43,7 @@ export interface TestResearchOptions {
   /** Minutes that pass with each read of the clock. */
   readonly minutesPerClockRead?: number;
   readonly tokenize?: Tokenize;
+  readonly scoreRelevance?: ScoreRelevance;
 }
 
 /** Approximates the token count of prose. */
@@ -96,6 +98,7 @@ export function createTestResearch(options: TestResearchOptions = {}) {
     clock: { now: () => (now += minutesPerClockRead * 60_000) },
     budget: { queries: 10, pages: 20, tokens: 1_000_000, minutes: 30, ...options.budget },
     writer: options.writer ?? 'extractive',
+    ...(options.scoreRelevance ? { scoreRelevance: options.scoreRelevance } : {}),
   });
   const context: ResearchContext = { ...generation.context, startedAt: 0 };
   const createRequest = (turns: readonly string[], reportSize: ReportSize) => ({
