@@ -17,6 +17,7 @@ import { measureProxies } from './proxies.ts';
 import { measureSchemaAnswers } from './schemas.ts';
 import { formatTable } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
+import { measureCitationTruth } from './truth-citations.ts';
 import { measureProgramTruth } from './truth-programs.ts';
 import { measureTranslationTruth } from './truth-translation.ts';
 import { measureSchemaTruth } from './truth.ts';
@@ -48,6 +49,10 @@ const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
     run: () => measureSchemaAnswers(modelsFolder, logProgress),
   },
   truth: { run: () => measureSchemaTruth(logProgress) },
+  'truth-citations': {
+    longTask: 'downloads two documentation packages',
+    run: () => measureCitationTruth(logProgress),
+  },
   'truth-programs': {
     needsWeights: true,
     longTask: 'answers 18 questions with programs, 10 minutes',
