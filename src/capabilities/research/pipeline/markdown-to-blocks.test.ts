@@ -55,6 +55,10 @@ describe('markdownToBlocks', () => {
     assert.equal(markdownToLine('`max_open_files` is 2 \\* 3 _at least_'), 'max_open_files is 2 * 3 at least');
   });
 
+  it('removes tags and keeps placeholders', () => {
+    assert.equal(markdownToLine('It is <b class="x">reset</b> to <upstream>.<br/>'), 'It is reset to <upstream>.');
+  });
+
   it('removes citation marks', () => {
     assert.equal(
       markdownToLine('The mill has ground flour [[3]] since 1727 [1].'),

@@ -111,6 +111,10 @@ export function markdownToLine(line: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
+/** A placeholder such as `<upstream>` is no tag: without it, its sentence would say something else. */
+const HTML_TAG =
+  /<\/?(?:a|abbr|article|aside|b|big|blockquote|body|br|button|caption|center|cite|code|col|dd|del|details|dfn|div|dl|dt|em|figcaption|figure|font|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|meta|nav|ol|option|p|path|picture|pre|q|s|samp|script|section|select|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|tfoot|th|thead|time|title|tr|tt|u|ul|var|video)(?=[\s/>])[^<>]*>/gi;
+
 /**
  * Repetitions inside brackets are bounded. Without bounds, text with many unclosed brackets takes time quadratic in the
  * page's length.
@@ -126,7 +130,7 @@ const MARKUP_REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\[\[\d{1,3}\]\]/g, ''],
   [/\[(?:\^[^[\]]{1,100}|\d{1,3}|note \d+|citation needed)\]/gi, ''],
   [/\[([^[\]]+)\]/g, '$1'],
-  [/<\/?[a-z][^<>]*>/gi, ''],
+  [HTML_TAG, ''],
   [/<(https?:[^<>\s]+)>/g, '$1'],
   [/(?<!`)`{1,2}([^`]+)`{1,2}(?!`)/g, '$1'],
   [/(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1/g, '$2'],
