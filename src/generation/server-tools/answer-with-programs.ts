@@ -35,7 +35,7 @@ export async function* answerWithPrograms(
   answer: AnswerSession,
   { first, request, session, tool, repeatsCalls, promptsPrograms, citationFilter }: ProgramLoopOptions,
 ): AsyncGenerator<EventBatch> {
-  const code = { session, name: tool.name };
+  const code = { session, name: tool.name, isOnlyTool: request.toolUse === undefined };
   let generation: Generation | undefined = first;
   let currentRequest = request;
   let termination: NonNullable<RelayResult['end']> = { reason: 'length' };

@@ -69,6 +69,19 @@ describe('programs in an answer', () => {
     assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop' });
   });
 
+  it('run for a call by another name where the caller has no tools', async () => {
+    for (const [tools, ran] of [
+      [{}, ['6*7']],
+      [{ toolUse: toolUse() }, []],
+    ] as const) {
+      const { code, record } = createFakeInterpreter(async () => ({ value: '42' }));
+      const harness = createTestServerTools({ script: [[formatCall({ code: '6*7' }, 'python')], ['It is 42.']], code });
+      const { choices } = await collectResult((await harness.generate({ code: CODE }, tools)).batches);
+      assert.deepEqual(record.ran, ran);
+      assert.equal(choices[0]?.reason, ran.length > 0 ? 'stop' : 'tool-calls');
+    }
+  });
+
   it('run in order in the same container', async () => {
     const { code, record } = createFakeInterpreter(async (program) => ({ stdout: `ran ${program}` }));
     const harness = createTestServerTools({

@@ -11,6 +11,8 @@ import type { EventBatch, AnswerSession } from './answer-session.ts';
 export interface CodeCallTarget {
   readonly session: CodeSession;
   readonly name: string;
+  /** The caller has no tools: a call by another name, such as `python`, can only mean a program. */
+  readonly isOnlyTool: boolean;
 }
 
 export interface RelayOptions {
@@ -87,7 +89,7 @@ export async function* relayRun(
           break;
         case 'block-start':
           openBlock = event.block;
-          if (openBlock.type === 'tool-call' && code?.name === openBlock.name)
+          if (openBlock.type === 'tool-call' && code && (code.isOnlyTool || code.name === openBlock.name))
             programCall = { id: openBlock.id, pieces: [] };
           else {
             callsCaller ||= openBlock.type === 'tool-call';
