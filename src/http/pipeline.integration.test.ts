@@ -215,7 +215,9 @@ for (const [name, request] of [
     for (let turn = 0; turn < 100; turn++) await yieldToEventLoop();
     peer.socket.resume();
     const text = await peer.readUntil(LAST_ANSWER);
-    assert.equal(text.split(BIG).length - 1, 16);
+    // Long texts are sent in several chunks, each with its size before it.
+    const content = text.replaceAll(/\r\n[\da-f]+\r\n/g, '');
+    assert.equal(content.split(BIG).length - 1, 16);
     assert.equal(text.split('HTTP/1.1 200').length - 1, 101);
   });
 
