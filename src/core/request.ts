@@ -61,6 +61,10 @@ export interface ProgramBlockOptions {
   readonly tool?: string;
   /** Opening fence at the end of the prompt: the answer starts inside a block. */
   readonly opened?: string;
+  /** Blocks do not end the answer: the model knows the output of a program, and may show it with words about it. */
+  readonly keepsRest?: boolean;
+  /** Programs that have run. Their blocks are text. */
+  readonly ranPrograms?: readonly string[];
 }
 
 /** Required form of the answer's text. */

@@ -47,7 +47,7 @@ export interface PlanDeps {
 export async function planRequest(request: GenerationRequest, deps: PlanDeps): Promise<GenerationPlan> {
   const plan = await planAnswer(request, deps);
   const { programBlocks } = request;
-  if (!programBlocks) return plan;
+  if (!programBlocks || programBlocks.keepsRest) return plan;
   const options = { ...programBlocks, createId: deps.createCallId };
   return {
     ...plan,

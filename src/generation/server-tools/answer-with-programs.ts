@@ -8,7 +8,7 @@ import type { CitationFilter } from '../citations/citation-filter.ts';
 import type { CodeSession } from './code-session.ts';
 import { formatCodeResult } from './code-tool.ts';
 import { toModelRequest } from './model-request.ts';
-import { countPrograms, inlinePrograms, toProgramRequest } from './prompted-programs.ts';
+import { inlinePrograms, listPrograms, toProgramRequest } from './prompted-programs.ts';
 import { relayRun, type RelayResult } from './relay-run.ts';
 import type { EventBatch, AnswerSession } from './answer-session.ts';
 
@@ -82,10 +82,10 @@ async function continueAnswer(
   const isWithdrawn = repeatsCalls && hasResult;
   for (const charactersMax of [PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN]) {
     const extended = { ...request, messages: appendResults(request.messages, runResult, charactersMax) };
-    const isTriedOften = promptsPrograms && countPrograms(extended.messages) >= PROMPTED_PROGRAMS_MAX;
+    const isTriedOften = promptsPrograms && listPrograms(extended.messages).length >= PROMPTED_PROGRAMS_MAX;
     const isLast = isWithdrawn || isTriedOften || !session.hasRunsLeft();
     const modelRequest = isLast
-      ? toLastRequest(extended, { mayThink: !isWithdrawn })
+      ? toLastRequest(extended, { mayThink: !isWithdrawn, hasResult })
       : promptsPrograms
         ? toProgramRequest(extended, tool)
         : toModelRequest(extended, tool);
@@ -106,10 +106,14 @@ const hasOutput = ({ error, stdout, value, files }: CodeOutput): boolean =>
  * Creates the request of the last run, which may run no program. Calls in the conversation would lead a model without
  * tools to imitate them, so their results are part of the question. A thought would compute everything again.
  */
-function toLastRequest(request: GenerationRequest, { mayThink }: { readonly mayThink: boolean }): GenerationRequest {
+function toLastRequest(
+  request: GenerationRequest,
+  { mayThink, hasResult }: { readonly mayThink: boolean; readonly hasResult: boolean },
+): GenerationRequest {
   const { serverTools: _, thinking, ...plain } = request;
   const messages = request.toolUse ? request.messages : inlinePrograms(request.messages);
-  return { ...plain, messages, programBlocks: {}, ...(mayThink && thinking ? { thinking } : {}) };
+  const programBlocks = { keepsRest: hasResult };
+  return { ...plain, messages, programBlocks, ...(mayThink && thinking ? { thinking } : {}) };
 }
 
 /** Appends the assistant message with its calls and their results. */

@@ -162,13 +162,29 @@ describe('programs in an answer', () => {
     assert.deepEqual(record.ran, ['print(6*7)']);
   });
 
-  it('end the answer with the block when no program may run any more', async () => {
-    const { code, record } = createFakeInterpreter(async () => ({ value: '1' }));
+  it('end the answer with a block when no program may run any more and none had a result', async () => {
     const block = '```python\n1\n```';
-    const harness = createTestServerTools({ script: [[block], [`Again: ${block}\nIt is 2.`]], code });
-    const { choices } = await collectResult((await harness.generate({ code: { fileIds: [], usesMax: 1 } })).batches);
-    assert.deepEqual(record.ran, ['1']);
-    assert.deepEqual([choices[0]?.blocks.at(-1)?.text, choices[0]?.reason], [`Again: ${block}`, 'stop']);
+    const other = `Again: ${block.replace('1', '2')}`;
+    for (const [value, text] of [
+      ['1', `${other}\nIt is 2.`],
+      [undefined, other],
+    ]) {
+      const { code, record } = createFakeInterpreter(async () => (value === undefined ? {} : { value }));
+      const harness = createTestServerTools({ script: [[block], [`${other}\nIt is 2.`]], code });
+      const { choices } = await collectResult((await harness.generate({ code: { fileIds: [], usesMax: 1 } })).batches);
+      assert.deepEqual(record.ran, ['1']);
+      assert.deepEqual([choices[0]?.blocks.at(-1)?.text, choices[0]?.reason], [text, 'stop']);
+    }
+  });
+
+  it('that have run stay in the text when the model shows them, with the words about them', async () => {
+    const { code, record } = createFakeInterpreter(async () => ({ value: '42' }));
+    const block = '```python\nprint(6*7)\n```';
+    const answer = `Here is the script:\n${block}\nIt prints 42.`;
+    const harness = createTestServerTools({ script: [[block], [answer]], code });
+    const { choices } = await collectResult((await harness.generate({ code: CODE })).batches);
+    assert.deepEqual(record.ran, ['print(6*7)']);
+    assert.deepEqual([choices[0]?.blocks.at(-1)?.text, choices[0]?.reason], [answer, 'stop']);
   });
 
   it('run in a new container after a limit has closed the last one', async () => {

@@ -1,5 +1,5 @@
 import { getMessageText, type Message, type Tool } from '../../core/message.ts';
-import type { GenerationRequest } from '../../core/request.ts';
+import { NO_STOP, type GenerationRequest } from '../../core/request.ts';
 import { parseProgram } from './code-tool.ts';
 import { createTextMessage } from './decision-messages.ts';
 
@@ -33,6 +33,8 @@ export function toProgramRequest(request: GenerationRequest, tool: Tool): Genera
         : []),
       { ...createTextMessage('assistant', OPENED_BLOCK), partial: true },
     ],
+    // The caller's stop strings are for the answer, and would cut the program.
+    stop: NO_STOP,
     programBlocks: { tool: tool.name, opened: OPENED_BLOCK },
   };
 }
@@ -49,8 +51,9 @@ export function inlinePrograms(allMessages: readonly Message[]): readonly Messag
   return appendToQuestion(messages, [...texts, 'Answer the question with this output, in words.'].join('\n\n'));
 }
 
-/** Counts the programs of the current turn. */
-export const countPrograms = (messages: readonly Message[]): number => splitPrograms(messages).programs.length;
+/** Lists the programs of the current turn. */
+export const listPrograms = (messages: readonly Message[]): readonly string[] =>
+  splitPrograms(messages).programs.map(({ code }) => code);
 
 interface RunProgram {
   readonly code: string;

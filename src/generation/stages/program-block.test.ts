@@ -60,6 +60,25 @@ describe('createProgramBlockStage', () => {
     assert.deepEqual([cut.text, cut.code, cut.reason], ['A ```python\nprint(1)', undefined, 'length']);
   });
 
+  it("takes no block that the caller's stop string cut", () => {
+    const cut = run([createOutput('```python\nx = 1\ny = '), { ...END, stop: '2' }], { tool: 'python' });
+    assert.deepEqual([cut.text, cut.code], ['```python\nx = 1\ny = ', undefined]);
+  });
+
+  it('leaves a block in the text whose program has run, and takes the next one', () => {
+    const options = { tool: 'python', ranPrograms: ['a\n'] };
+    const parts = ['So:\n```python\na\n``', '`\nand\n```python\nb\n```\nmore'];
+    const { text, code } = run([...parts.map((part) => createOutput(part)), END], options);
+    assert.deepEqual([text, code], ['So:\n```python\na\n```\nand\n', 'b']);
+  });
+
+  it('reads each character of a long block a bounded number of times', () => {
+    const line = 'x = `1`  # ``\n';
+    const pieces = [...'```python\n', ...line.repeat(20_000), ...'```'];
+    const { code } = run([...pieces.map((piece) => createOutput(piece)), END], { tool: 'python' });
+    assert.equal(code?.length, line.length * 20_000 - 1);
+  });
+
   it('leaves other fences and code in the text as they are', () => {
     for (const text of [
       '```\n1\n```',

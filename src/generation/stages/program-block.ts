@@ -9,6 +9,8 @@ export interface ProgramBlockStageOptions {
   readonly tool?: string;
   /** Opening fence that the prompt ends with. */
   readonly opened?: string;
+  /** Programs that have run. A block with one of them stays in the text: the model shows the program. */
+  readonly ranPrograms?: readonly string[];
   readonly createId: () => string;
 }
 
@@ -16,10 +18,14 @@ interface BlockParser {
   readonly options: ProgramBlockStageOptions;
   /** Output of one type that is not emitted yet: what may be the start of a fence, or a block. */
   held: OutputEvent[];
+  /** Type of the held events that have text. */
+  heldType: OutputEvent['type'] | undefined;
   /** Text of the held events. */
   text: string;
   /** The block that the held text starts with, and the position of its program. */
   block: { readonly fence: string; readonly start: number } | undefined;
+  /** The current line of the block, while it can be the closing fence. */
+  fenceLine: string | undefined;
   /** Calls before the block; a block's call continues their numbers. */
   calls: number;
   isFinished: boolean;
@@ -27,23 +33,36 @@ interface BlockParser {
 
 /**
  * Ends the answer at the end of its first fenced Python block, in the text or in the thought: a model that goes on would
- * invent the program's output. With a tool, the block becomes a call of it. A block that a token limit cuts stays text.
- * Other output is emitted unchanged and in order, as soon as it cannot be the start of a block.
+ * invent the program's output. With a tool, the block becomes a call of it. A block that a token limit or a stop string cuts
+ * stays text. Other output is emitted unchanged and in order, as soon as it cannot be the start of a block.
  */
 export function createProgramBlockStage(options: ProgramBlockStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
   const fence = options.opened === undefined ? undefined : OPENING.exec(options.opened)?.[1];
-  const block = fence === undefined ? undefined : { fence, start: 0 };
-  const parser: BlockParser = { options, held: [], text: '', block, calls: 0, isFinished: false };
+  const parser: BlockParser = {
+    options,
+    held: [],
+    heldType: undefined,
+    text: '',
+    block: fence === undefined ? undefined : { fence, start: 0 },
+    fenceLine: '',
+    calls: 0,
+    isFinished: false,
+  };
   return {
     push(event, emit) {
       if (parser.isFinished) return;
       if (event.type === 'text' || event.type === 'reasoning') {
-        if (event.text !== '' && parser.held.some(({ type }) => type !== event.type)) releaseHeld(parser, emit);
-        hold(parser, event);
+        if (event.text !== '') {
+          if (parser.heldType !== undefined && parser.heldType !== event.type) releaseHeld(parser, emit);
+          parser.heldType = event.type;
+        }
+        parser.held.push(event);
+        parser.text += event.text;
         takeHeld(parser, event, emit);
         return;
       }
-      if (event.type === 'choice-end' && event.reason === 'stop' && endOpenBlock(parser, event.choice, emit)) return;
+      const isModelsEnd = event.type === 'choice-end' && event.reason === 'stop' && event.stop === undefined;
+      if (isModelsEnd && endOpenBlock(parser, event.choice, emit)) return;
       releaseHeld(parser, emit);
       if (event.type === 'tool-call') parser.calls = event.index + 1;
       emit(event);
@@ -63,23 +82,40 @@ const PARTIAL_OPENING = /(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,})[ \t]*\w*[\d.]*[ \t]*\r
 /** Characters of a fence that is recognized; longer ones are text. */
 const OPENING_CHARS_MAX = 40;
 
-function hold(parser: BlockParser, event: OutputEvent): void {
-  parser.held.push(event);
-  parser.text += event.text;
+/** Emits what cannot belong to a block, and takes complete blocks. */
+function takeHeld(parser: BlockParser, { text, choice }: OutputEvent, emit: Emit): void {
+  let added = text;
+  while (!parser.isFinished) {
+    if (!parser.block) {
+      parser.block = findOpening(parser, emit);
+      if (!parser.block) return;
+      parser.fenceLine = '';
+      added = parser.text.slice(parser.block.start);
+    }
+    const closing = findClosing(parser, parser.block.fence, added);
+    if (!closing) return;
+    const program = parser.text.slice(parser.block.start, closing.start).replace(/\n$/, '');
+    finishBlock(parser, { program, end: closing.end, choice }, emit);
+    added = parser.text;
+  }
 }
 
-/** Emits what cannot belong to a block, and ends the answer after a complete block. */
-function takeHeld(parser: BlockParser, { text, choice }: OutputEvent, emit: Emit): void {
-  const block = parser.block ?? findOpening(parser, emit);
-  if (!block) return;
-  // Only a fence character can complete the closing fence.
-  if (!text.includes(block.fence[0] ?? '')) return;
-  const lineStart = Math.max(block.start, parser.text.lastIndexOf('\n', parser.text.length - text.length - 1));
-  const closing = new RegExp(`(?:^|\\n)[ \\t]*${block.fence}`).exec(parser.text.slice(lineStart));
-  if (!closing) return;
-  const closingStart = lineStart + closing.index;
-  const program = parser.text.slice(block.start, closingStart);
-  finish(parser, { program, end: closingStart + closing[0].length, choice }, emit);
+/** Finds the closing fence in the current line and the text after it. No other text is read again. */
+function findClosing(
+  parser: BlockParser,
+  fence: string,
+  added: string,
+): { readonly start: number; readonly end: number } | undefined {
+  // Any character stands for a line that cannot be a fence.
+  const lines = (parser.fenceLine ?? '.') + added;
+  const closing = new RegExp(`(?:^|\\n)[ \\t]*${fence}`).exec(lines);
+  if (closing) {
+    const start = parser.text.length - lines.length + closing.index;
+    return { start, end: start + closing[0].length };
+  }
+  const lastLine = lines.slice(lines.lastIndexOf('\n') + 1);
+  parser.fenceLine = /^[ \t]*[`~]*$/.test(lastLine) ? lastLine : undefined;
+  return undefined;
 }
 
 /** Finds the opening fence in the held text, and emits the text before it. */
@@ -91,16 +127,15 @@ function findOpening(parser: BlockParser, emit: Emit): BlockParser['block'] {
     return undefined;
   }
   emitUntil(parser, opening.index, emit);
-  parser.block = { fence: opening[1] ?? '', start: opening[0].length };
-  return parser.block;
+  return { fence: opening[1] ?? '', start: opening[0].length };
 }
 
 /** Takes a program whose fence the model did not close before it ended its answer. @returns whether there was one. */
 function endOpenBlock(parser: BlockParser, choice: number, emit: Emit): boolean {
   const program = parser.block && parser.text.slice(parser.block.start);
   if (!program?.trim()) return false;
-  finish(parser, { program, end: parser.text.length, choice }, emit);
-  return true;
+  finishBlock(parser, { program, end: parser.text.length, choice }, emit);
+  return parser.isFinished;
 }
 
 interface FoundBlock {
@@ -110,10 +145,16 @@ interface FoundBlock {
   readonly choice: number;
 }
 
-function finish(parser: BlockParser, { program, end, choice }: FoundBlock, emit: Emit): void {
-  const { tool, createId } = parser.options;
+function finishBlock(parser: BlockParser, { program, end, choice }: FoundBlock, emit: Emit): void {
+  const { tool, ranPrograms = [], createId } = parser.options;
+  const code = removeIndent(program);
+  if (ranPrograms.some((ran) => ran.trim() === code.trim())) {
+    emitUntil(parser, end, emit);
+    parser.block = undefined;
+    return;
+  }
   parser.isFinished = true;
-  if (tool === undefined || program.trim() === '') {
+  if (tool === undefined || code.trim() === '') {
     emitUntil(parser, end, emit);
     emit({ type: 'choice-end', choice, reason: 'stop' });
     return;
@@ -124,7 +165,7 @@ function finish(parser: BlockParser, { program, end, choice }: FoundBlock, emit:
   // The tokens of the block count although its text is not emitted.
   emit({ type: 'text', choice, text: '', tokens, phase: 0 });
   emit({ type: 'tool-call', choice, index, id: createId(), name: tool });
-  emit({ type: 'tool-arguments', choice, index, text: JSON.stringify({ code: removeIndent(program) }) });
+  emit({ type: 'tool-arguments', choice, index, text: JSON.stringify({ code }) });
   emit({ type: 'choice-end', choice, reason: 'tool-calls' });
 }
 
@@ -163,6 +204,7 @@ function emitUntil(parser: BlockParser, end: number, emit: Emit): void {
   }
   parser.held = kept;
   parser.text = parser.text.slice(end);
+  if (parser.text === '') parser.heldType = undefined;
 }
 
 function withoutTokens(event: OutputEvent): OutputEvent {
