@@ -19,8 +19,8 @@ export const CONNECTION_IDLE_MS_MAX = 75_000;
 export const READER_STALL_MS_MAX = 60_000;
 
 /**
- * Bytes per second that the reader of a stream must take while the service waits for it. Beyond: the stream is cut when it has
- * waited for READER_STALL_MS_MAX longer than that. A fifth of what a fast model sends.
+ * Bytes per second that the reader of a stream must take while the service waits for it, of all that was written. Beyond: the
+ * stream is cut when it has waited for READER_STALL_MS_MAX longer than that. A fifth of what a fast model sends.
  */
 export const STREAM_READ_BYTES_PER_SECOND_MIN = 4 * 1024;
 

@@ -463,6 +463,35 @@ test('writes each batch at once, and a long one in slices that split no characte
   ]);
 });
 
+test('allows a wait for all that the system took before, and returns why the stream was cut', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let count = 0;
+  let now = 0;
+  const { promise: finished, resolve } = Promise.withResolvers<void>();
+  const sink = createFakeSink((_text, onDrain) => {
+    count += 1;
+    // The system takes 400 KiB at once, for which a reader may take 100 s. It takes longer for the second.
+    if (count % 400 !== 0 || !onDrain) return true;
+    const waitMs = count === 400 ? 100_000 : 102_000;
+    setImmediate(() => {
+      now += waitMs;
+      t.mock.timers.tick(waitMs);
+      if (sink.isDestroyedNow) resolve();
+      else onDrain();
+    });
+    return false;
+  });
+  const batches = toAsyncIterable(Array.from({ length: 2_000 }, () => ['x'.repeat(1024)]));
+  const abort = new AbortController();
+  const options = { ...PUMP_OPTIONS, keepAliveMs: 1e9, signal: abort.signal, now: () => now };
+  const pumped = pumpStream(sink, { batches, encoder: TEXT_ENCODER }, options);
+  await finished;
+  assert.equal(count, 800);
+  t.mock.timers.reset();
+  abort.abort(new ServiceError('cancelled', 'The client disconnected.'));
+  assert.equal((await pumped)?.message, 'The client read the stream too slowly.');
+});
+
 for (const [name, factor, isCut] of [
   ['waits for a client that takes its stream fast enough', 1, false],
   ['cuts a client that takes its stream a little too slowly for long', 0.9, true],

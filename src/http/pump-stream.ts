@@ -46,22 +46,34 @@ export async function pumpStream<Event>(
   const source = batches[Symbol.asyncIterator]();
   let isOpen = false;
   let sentAt = performance.now();
+  let isTooSlow = false;
+  const reader = createReaderWatch({
+    stallMs: readerStallMs,
+    now,
+    onStall: () => {
+      isTooSlow = true;
+      response.destroy();
+    },
+  });
   const send = (text: string): boolean => {
     sentAt = performance.now();
-    if (isOpen) return response.write(text);
+    if (isOpen) return write(text);
     isOpen = true;
     response.writeHead(200, { ...createHeaders(), 'content-type': encoder.contentType, 'cache-control': 'no-cache' });
-    return response.write(encoder.open() + text);
+    return write(encoder.open() + text);
+  };
+  const write = (text: string): boolean => {
+    reader.addBytes(Buffer.byteLength(text));
+    return response.write(text);
   };
 
-  const reader = createReaderWatch({ stallMs: readerStallMs, now, onStall: () => response.destroy() });
   /** Sends a text in slices, so that a slow reader makes progress within a long one, and then calls `onSent`. */
   const sendSlices = (text: string, onSent: () => void): void => {
     const slice = truncateText(text, STREAM_SLICE_CHARS);
     const isLast = slice.length === text.length;
     const onTaken = (): void => (isLast ? onSent() : sendSlices(text.slice(slice.length), onSent));
     if (send(slice)) return onTaken();
-    const endWait = reader.startWait(slice.length);
+    const endWait = reader.startWait();
     response.once('drain', () => {
       endWait();
       if (!isAborted) onTaken();
@@ -122,7 +134,7 @@ export async function pumpStream<Event>(
     else if (isOpen && !response.isDestroyed()) response.end(encoder.fail(error));
     const hasReader = !response.isDestroyed();
     await released;
-    if (!hasReader) return undefined;
+    if (!hasReader) return isTooSlow ? new ServiceError('cancelled', TOO_SLOW) : undefined;
     if (!isOpen) throw error;
     return error;
   } finally {
@@ -138,22 +150,31 @@ interface ReaderWatchOptions {
   readonly onStall: () => void;
 }
 
+const TOO_SLOW = 'The client read the stream too slowly.';
+
 /**
- * Watches how fast a reader takes what waits for it. Each wait uses up time of the reader, who has `stallMs` at most; each byte
- * taken gives some back. Calls `onStall` when no time is left.
+ * Watches how fast a reader takes what waits for it. Each wait uses up time of the reader, who has `stallMs` and the time in which
+ * it may read what was written since the last wait: the system takes many bytes without a wait and holds them. Calls
+ * `onStall` when no time is left.
  */
 function createReaderWatch({ stallMs, now, onStall }: ReaderWatchOptions) {
   let leftMs = stallMs;
+  let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
-    /** Starts to wait for the reader. The returned function must be called when it has taken `bytes`. */
-    startWait(bytes: number): () => void {
+    /** Counts bytes that were written. */
+    addBytes(count: number): void {
+      bytes += count;
+    },
+    /** Starts to wait for the reader. The returned function must be called when it has taken what was written. */
+    startWait(): () => void {
       const startedAt = now();
-      timer = setTimeout(onStall, leftMs).unref();
+      const allowedMs = leftMs + (bytes * 1000) / STREAM_READ_BYTES_PER_SECOND_MIN;
+      bytes = 0;
+      timer = setTimeout(onStall, allowedMs).unref();
       return () => {
         clearTimeout(timer);
-        const earnedMs = (bytes * 1000) / STREAM_READ_BYTES_PER_SECOND_MIN;
-        leftMs = Math.min(stallMs, leftMs - (now() - startedAt) + earnedMs);
+        leftMs = Math.min(stallMs, allowedMs - (now() - startedAt));
       };
     },
     stop: () => clearTimeout(timer),
