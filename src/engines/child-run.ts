@@ -1,5 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { spawnPiped } from '../lib/spawn-piped.ts';
 import { collectLastLines } from './last-lines.ts';
 
 /** Parameters of one start. */
@@ -55,10 +56,7 @@ export function startChild<Ready>(
 ): ChildProcess {
   const startedAt = Date.now();
   // Standard input shows the child that its parent is alive: it closes when this process ends, and the child then exits.
-  const child = spawn(launch.command, [...launch.args], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: launch.isDetached ?? false,
-  });
+  const child = spawnPiped(launch.command, launch.args, { detached: launch.isDetached ?? false });
   child.stdin.on('error', () => undefined); // the child may exit early
   if (launch.input !== undefined) child.stdin.write(launch.input);
   const stderrTail = collectLastLines(child.stderr, launch.secrets);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -9,6 +9,7 @@ import { tryLockFile } from './file-lock.ts';
 
 const createPath = (t: TestContext): string => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-lock-'));
+  chmodSync(folder, 0o777);
   t.after(() => rmSync(folder, { recursive: true }));
   return join(folder, 'a.lock');
 };
@@ -73,5 +74,20 @@ describe('tryLockFile', () => {
     const children = [1, 2, 3].map(() => runWithLock(path, code));
     const codes = await Promise.all(children.map(async (child) => ((await once(child, 'exit')) as [number])[0]));
     assert.deepEqual(codes, [0, 0, 0]);
+  });
+});
+
+describe('tryLockFile for a file of another user', () => {
+  // Only root can act for another user.
+  const skip = process.getuid?.() !== 0 && 'needs root';
+
+  it('refuses it instead of locking nothing', { skip }, async (t) => {
+    const path = createPath(t);
+    writeFileSync(path, '', { mode: 0o644 });
+    const child = runWithLock(
+      path,
+      "process.setuid(65534); try { tryLockFile(path); console.log('locked'); } catch ({ code }) { console.log(code); }",
+    );
+    assert.equal(await readLine(child), 'EACCES');
   });
 });

@@ -1,5 +1,6 @@
-import { rmSync, statSync } from 'node:fs';
+import { accessSync, constants, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { getErrorCode } from './error-code.ts';
 
 /** An exclusive lock on a path. It ends with `release`, or with its process, however that ends. */
 export interface FileLock {
@@ -13,11 +14,13 @@ export interface FileLock {
  * The lock is the one that SQLite takes on its files, as Node offers no other: the operating system ends it with its
  * process, so nothing has to be refreshed and no lock is ever stale.
  *
- * @throws when the folder does not exist or is not writable.
+ * @throws when the folder does not exist or is not writable, or a file of another user is at the path.
  */
 export function tryLockFile(path: string): FileLock | undefined {
   for (;;) {
     const file = getFileId(path);
+    // SQLite would open a file of another user for reading, and lock nothing.
+    if (file !== undefined) requireWritable(path);
     const database = new DatabaseSync(path, { timeout: 0 });
     const error = startExclusiveTransaction(database);
     // A holder removes the file before it releases the lock, so the file that was locked may no longer be at the path.
@@ -32,8 +35,9 @@ export function tryLockFile(path: string): FileLock | undefined {
     database.close();
     if (error?.errcode === SQLITE_BUSY) return undefined;
     // Earlier versions wrote JSON into their lock files.
-    if (error?.errcode === SQLITE_NOTADB) rmSync(path, { force: true });
-    else if (error && isAtPath) throw error;
+    if (error?.errcode === SQLITE_NOTADB) {
+      if (isAtPath) rmSync(path, { force: true });
+    } else if (error && isAtPath) throw error;
   }
 }
 
@@ -52,8 +56,17 @@ function startExclusiveTransaction(database: DatabaseSync): (Error & { readonly 
   }
 }
 
+function requireWritable(path: string): void {
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (thrown) {
+    // Removed meanwhile by its holder.
+    if (getErrorCode(thrown) !== 'ENOENT') throw thrown;
+  }
+}
+
 /** Identifies the file at a path. While a file is open, no other one has its number. */
 function getFileId(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
+  return stats && `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
 }

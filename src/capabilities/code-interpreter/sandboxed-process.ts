@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawnPiped } from '../../lib/spawn-piped.ts';
 import type { InterpreterCommand, InterpreterReport } from './child/messages.ts';
 import { parseReport } from './parse-report.ts';
 import { CODE_CREATION_MS_MAX } from './limits.ts';
@@ -40,7 +40,7 @@ const STDERR_CHARS_MAX = 4_000;
  */
 export function spawnInSandbox({ command, args, env, container, release }: SandboxLaunch) {
   // In a process group of its own, so that it is killed as one and gets no signals of the service's terminal.
-  const child = spawn(command, args, { env, cwd: '/', detached: true });
+  const child = spawnPiped(command, args, { env, cwd: '/', detached: true });
   // The process may end during a write; its termination reports the reason.
   child.stdin.on('error', () => undefined);
   if (release) child.once('error', release).once('close', release);

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawnPiped } from '../../../lib/spawn-piped.ts';
 import { CODE_REMOVAL_RETRY_MS } from '../limits.ts';
 import type { SandboxLaunch } from './sandbox.ts';
 
@@ -54,13 +54,11 @@ export function startContainerGuard(
   let isCreated = false;
   let isRemoving = false;
 
+  let current: ReturnType<typeof startShell> | undefined;
   const startShell = () => {
-    const shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, engine, name], {
-      env,
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
+    // Without output: a shell that outlives this process must not end when it writes.
+    const options = { env, cwd: '/', detached: true };
+    const shell = spawnPiped('/bin/sh', ['-c', GUARD_SCRIPT, engine, name], options, 'ignore');
     const onEnd = (code?: number | null): void => {
       current = undefined;
       if (code === 0) resolve();
@@ -72,7 +70,7 @@ export function startContainerGuard(
     shell.stdin.write(`${commandPid ?? ''}\n${isCreated ? 'created\n' : ''}`);
     return shell;
   };
-  let current: ReturnType<typeof startShell> | undefined = startShell();
+  current = startShell();
   const endInput = (): void => {
     current ??= startShell();
     current.stdin.end();
