@@ -66,3 +66,9 @@ export const RESEARCH_MINUTES_MAX = 1_440;
 /** Unfinished runs of a key, and of a workspace in a region; configurable. Beyond: 429. */
 export const RESEARCH_RUNS_PER_KEY_DEFAULT = 2;
 export const RESEARCH_RUNS_PER_WORKSPACE_DEFAULT = 4;
+
+/** Texts that the recognition of files continues side by side; the value of Whisper's reference implementation. */
+export const BEAM_WIDTH_DEFAULT = 5;
+
+/** Largest configurable number of these texts. Each takes up to 20 MB while it is recognized. Beyond: no start. */
+export const BEAM_WIDTH_MAX = 10;

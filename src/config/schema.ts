@@ -13,6 +13,8 @@ import {
   REFUSALS_PER_ADDRESS,
 } from '../core/limits.ts';
 import {
+  BEAM_WIDTH_DEFAULT,
+  BEAM_WIDTH_MAX,
   CODE_CONTAINERS_DEFAULT,
   CODE_CONTAINERS_CONFIGURABLE_MAX,
   CODE_MEMORY_MB_DEFAULT,
@@ -223,6 +225,8 @@ export const ConfigSchema = z.strictObject({
   speech: createSection({
     /** Concurrent realtime recognitions of all processes together. Default: the number of CPU cores. */
     sessionsMax: wholeNumber(1, 10_000).optional(),
+    /** Texts that the recognition of files continues side by side; 1 takes less time and makes more errors. */
+    beamWidth: wholeNumber(1, BEAM_WIDTH_MAX).default(BEAM_WIDTH_DEFAULT),
     /**
      * Non-public hosts, addresses and networks that audio may be fetched from; notation as in `callbacks.allow`.
      */

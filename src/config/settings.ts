@@ -98,6 +98,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'vocabularies.listsMax', type: 'number' },
   { path: 'vocabularies.entriesMax', type: 'number' },
   { path: 'speech.sessionsMax', type: 'number' },
+  { path: 'speech.beamWidth', type: 'number' },
   { path: 'speech.allow', type: 'list' },
   { path: 'search.pages.bytesMax', type: 'number' },
   { path: 'search.pages.charsMax', type: 'number' },

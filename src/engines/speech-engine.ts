@@ -28,6 +28,8 @@ export interface RecognitionRequest {
   readonly hotwords: readonly Hotword[];
   /** Whether to compute the times of words, which takes longer; otherwise `words` is empty. */
   readonly includeWords: boolean;
+  /** Whether somebody waits for the text while the speech goes on: the search is greedy, which takes less time. */
+  readonly isLive?: boolean;
 }
 
 export interface Recognition {

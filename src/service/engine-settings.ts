@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
 import { findProgram, readProgramVersion } from '../engines/command/find-program.ts';
 import type { LlamaProcessOptions } from '../engines/llama/llama-process.ts';
+import type { SpeechProcessOptions } from '../engines/speech/speech-process.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import type { EngineHost } from './engine-host.ts';
@@ -32,6 +33,7 @@ export interface EngineSettings {
   /** Context length for every entry; undefined: each entry's own. */
   readonly contextTokens: number | undefined;
   readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens'>;
+  readonly speech: Pick<SpeechProcessOptions, 'beamWidth'>;
 }
 
 /** Derives the settings that all engines of this machine share. */
@@ -56,6 +58,7 @@ export async function resolveEngineSettings(config: Config, deps: EngineDeps): P
       queueWaitMsMax: limits.queueWaitMs,
       runFolder: join(config.data, 'run'),
     },
+    speech: { beamWidth: config.speech.beamWidth },
   };
 }
 

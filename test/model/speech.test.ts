@@ -36,6 +36,7 @@ describe('recognition by whisper', { skip: getSpeechSkipReason('svc-asr') }, () 
       {
         ...options,
         threads: 1,
+        beamWidth: 5,
         queueLengthMax: 8,
         queueWaitMsMax: 60_000,
       },

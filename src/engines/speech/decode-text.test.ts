@@ -1,46 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TEST_SPECIAL_TOKENS, createTestTokenizerFile } from './__fixtures__/test-tokenizer-file.ts';
-import { createBytePairTokenizer } from './byte-pair-tokenizer.ts';
+import { createScriptedSession, spellOut, TEST_TOKENS, testTokenizer } from './__fixtures__/scripted-decoder.ts';
 import { decodeText, type DecodeTextRequest } from './decode-text.ts';
 import { createHotwordBias } from './hotword-bias.ts';
 import { createHotwordTrie } from './hotword-trie.ts';
 import type { DecoderSession } from './whisper-model.ts';
-import { createWhisperTokens } from './whisper-tokens.ts';
 
-const tokenizer = createBytePairTokenizer(createTestTokenizerFile());
-const specialId = (name: string): number => tokenizer.specialTokens.get(`<|${name}|>`) ?? -1;
-const tokens = createWhisperTokens(tokenizer, {
-  suppress_ids: [...tokenizer.encode('#')],
-  suppress_ids_begin: [...tokenizer.encode('^'), specialId('endoftext')],
-  lang_ids: [specialId('en')],
-});
-const HEAD = [tokens.startOfTranscript];
-
-/** Creates a session whose scores are given by `next` for the output so far: by character, `''` for the end token. */
-function createScriptedSession(
-  next: (output: string) => Readonly<Record<string, number>>,
-  output = '',
-  steps: string[] = [],
-): DecoderSession {
-  return {
-    async step(given) {
-      output += tokenizer.decode(given);
-      steps.push(output);
-      const scores = new Float32Array(256 + TEST_SPECIAL_TOKENS.length).fill(-50);
-      for (const [text, score] of Object.entries(next(output)))
-        scores[text === '' ? tokens.endOfText : (tokenizer.encode(text)[0] ?? -1)] = score;
-      const row = Float32Array.of(output.length);
-      return { scores, attention: () => row };
-    },
-    fork: () => createScriptedSession(next, output, steps),
-  };
-}
-
-/** Spells out a text character by character, then ends. */
-const spellOut =
-  (text: string) =>
-  (output: string): Readonly<Record<string, number>> => ({ [text[output.length] ?? '']: 10 });
+const HEAD = [TEST_TOKENS.startOfTranscript];
 
 const decode = (of: DecoderSession, fields: Partial<DecodeTextRequest> = {}, signal = new AbortController().signal) =>
   decodeText(
@@ -53,10 +19,10 @@ const decode = (of: DecoderSession, fields: Partial<DecodeTextRequest> = {}, sig
       includeAttention: true,
       ...fields,
     },
-    tokens,
+    TEST_TOKENS,
     signal,
   );
-const getText = ({ tokens: text }: { readonly tokens: readonly number[] }): string => tokenizer.decode(text);
+const getText = ({ tokens: text }: { readonly tokens: readonly number[] }): string => testTokenizer.decode(text);
 
 describe('decodeText', () => {
   it('takes the likeliest token until the end, and returns the attention of each', async () => {
@@ -79,7 +45,7 @@ describe('decodeText', () => {
     const { step } = special;
     special.step = async (given) => {
       const result = await step(given);
-      result.scores[tokens.transcribe] = 99;
+      result.scores[TEST_TOKENS.transcribe] = 99;
       return result;
     };
     assert.equal(getText(await decode(special)), 'a');
@@ -126,9 +92,9 @@ describe('decodeText with hotwords', () => {
       bias: createHotwordBias(
         createHotwordTrie(
           texts.map((text) => ({ text, weight })),
-          tokenizer.encode,
+          testTokenizer.encode,
         ),
-        tokenizer.decode,
+        testTokenizer.decode,
       ),
     });
 

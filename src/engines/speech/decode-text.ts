@@ -1,5 +1,6 @@
 import type { HotwordBias } from './hotword-bias.ts';
 import { countRepeatedTail } from './repetition.ts';
+import { restrictScores } from './restrict-scores.ts';
 import { sampleIndex, findBestIndex, logSumExp } from './scores.ts';
 import type { DecoderSession } from './whisper-model.ts';
 import type { WhisperTokens } from './whisper-tokens.ts';
@@ -64,10 +65,7 @@ export async function decodeText(
   const runStep = async (next: readonly number[], from: DecoderPosition): Promise<DecoderPosition> => {
     signal.throwIfAborted();
     const { scores, attention } = await from.session.step(next);
-    // The only special token allowed is the end token, and not at the start.
-    const allowed = scores.subarray(0, tokens.endOfText + 1);
-    for (const token of tokens.suppressed) if (token < tokens.endOfText) allowed[token] = -Infinity;
-    if (from.text.length === 0) for (const token of tokens.suppressedAtStart) allowed[token] = -Infinity;
+    const allowed = restrictScores(scores, tokens, { isAtStart: from.text.length === 0 });
     return { ...from, scores: allowed, attention: includeAttention ? [...from.attention, attention()] : [] };
   };
 

@@ -22,6 +22,8 @@ export function parseRecognitionCall(
   if (call['context'] !== undefined) checkString(call['context'], 'context');
   for (const [at, each] of parseArray(call['hotwords'], 'hotwords').entries()) parseHotword(each, `hotwords[${at}]`);
   if (typeof call['includeWords'] !== 'boolean') throw new RangeError('includeWords must be true or false');
+  if (call['isLive'] !== undefined && typeof call['isLive'] !== 'boolean')
+    throw new RangeError('isLive must be true or false');
   if (floats.length === 0 || floats.length > samplesMax)
     throw new RangeError(`samples must be 1 to ${samplesMax}, got ${floats.length}`);
   return { ...(header as RecognizeCallHeader), samples: floats };

@@ -30,7 +30,7 @@ async function loadModel(
     const { dimensions, embed } = await openBertModel(runtime, { ...files, threads });
     return { handlers: { embed }, model: { dimensions } };
   }
-  const recognizer = createRecognizer(await openWhisperModel(runtime, { ...files, threads }));
+  const recognizer = createRecognizer(await openWhisperModel(runtime, { ...files, threads }), files);
   const voice = files.voiceFile === undefined ? energyDetector : await openSileroDetector(runtime, files.voiceFile);
   return { handlers: { recognizer, voice }, model: recognizer.model };
 }

@@ -56,6 +56,8 @@ export type ModelFiles =
       readonly weightsFolder: string;
       /** Model file of the Silero voice detector. Absent: the level decides (energy-detector.ts). */
       readonly voiceFile?: string;
+      /** Texts that the search continues side by side; 1: greedy. */
+      readonly beamWidth: number;
     }
   | {
       readonly type: 'embedding';

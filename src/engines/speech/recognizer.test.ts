@@ -20,6 +20,7 @@ describe('Recognizer', () => {
     const { runtimeFolder, weightsFolder } = writeFakeRuntime(folder);
     recognizer = createRecognizer(
       await openWhisperModel(loadOnnxRuntime(runtimeFolder), { weightsFolder, threads: 1 }),
+      { beamWidth: 3 },
     );
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -75,7 +76,7 @@ describe('Recognizer', () => {
     const file = join(weightsFolder, 'tokenizer.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('<|translate|>', '<|other|>'));
     const whisper = await openWhisperModel(loadOnnxRuntime(runtimeFolder), { weightsFolder, threads: 1 });
-    const { model, recognize: run } = createRecognizer(whisper);
+    const { model, recognize: run } = createRecognizer(whisper, { beamWidth: 1 });
     assert.equal(model.translates, false);
     const request = { id: 'r', owner: { workspace: 'w', key: 'k' }, samples: createTone(0.5), languages: [] };
     const translation = { ...request, hotwords: [], includeWords: false, task: 'translate' } as const;

@@ -3,6 +3,7 @@ import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Recognition, RecognitionRequest, SpeechModel } from '../speech-engine.ts';
 import { decodeWithFallback } from './decode-with-fallback.ts';
 import { decodeText } from './decode-text.ts';
+import { searchBeams } from './search-beams.ts';
 import { createHotwordBias } from './hotword-bias.ts';
 import { createHotwordTrie } from './hotword-trie.ts';
 import { MEL_SAMPLES_MAX } from './log-mel-transform.ts';
@@ -20,6 +21,11 @@ export interface Recognizer {
   recognize(request: RecognitionRequest, signal: AbortSignal): Promise<Recognition>;
 }
 
+export interface RecognizerOptions {
+  /** Texts that the search continues side by side; 1: takes the likeliest token each time. */
+  readonly beamWidth: number;
+}
+
 /** Maximum number of tokens of one text (Whisper's reference implementation). */
 const TOKENS_MAX = 224;
 
@@ -30,7 +36,7 @@ const EXTRA_TOKENS = 24;
 /** A fixed seed, so that the same audio gives the same text. */
 const SEED = 1;
 
-export function createRecognizer(whisper: WhisperModel): Recognizer {
+export function createRecognizer(whisper: WhisperModel, { beamWidth }: RecognizerOptions): Recognizer {
   const { tokens } = whisper;
 
   const getLanguageToken = (language: string): number => {
@@ -46,7 +52,15 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
       translates: tokens.translate !== undefined,
     },
     async recognize(request, signal) {
-      const { samples, languages, task = 'transcribe', context, hotwords: requestedHotwords, includeWords } = request;
+      const {
+        samples,
+        languages,
+        task = 'transcribe',
+        context,
+        hotwords: requestedHotwords,
+        includeWords,
+        isLive,
+      } = request;
       for (const language of languages) getLanguageToken(language);
       const taskToken = tokens[task];
       if (taskToken === undefined) throw createNoTranslationError();
@@ -72,28 +86,26 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
         async ({ hasContext, hotwords: similar, temperature }) => {
           const promptInput = { ...(hasContext && context !== undefined ? { context } : {}), hotwords: similar };
           const prompt = buildPromptTokens(promptInput, tokens.encode);
-          const decoded = await decodeText(
-            {
-              session: speech.createSession(),
-              promptTokens: [
-                ...(prompt.length > 0 ? [tokens.startOfPrevious, ...prompt] : []),
-                tokens.startOfTranscript,
-                getLanguageToken(language),
-                taskToken,
-                tokens.noTimestamps,
-              ],
-              bias:
-                similar.length > 0
-                  ? createHotwordBias(createHotwordTrie(similar, tokens.encode), tokens.decode)
-                  : undefined,
-              temperature,
-              random,
-              tokensMax: computeTokensMax(samples.length / SPEECH_SAMPLE_RATE),
-              includeAttention: includeWords,
-            },
-            tokens,
-            signal,
-          );
+          const common = {
+            session: speech.createSession(),
+            promptTokens: [
+              ...(prompt.length > 0 ? [tokens.startOfPrevious, ...prompt] : []),
+              tokens.startOfTranscript,
+              getLanguageToken(language),
+              taskToken,
+              tokens.noTimestamps,
+            ],
+            tokensMax: computeTokensMax(samples.length / SPEECH_SAMPLE_RATE),
+            includeAttention: includeWords,
+          };
+          const bias =
+            similar.length > 0
+              ? createHotwordBias(createHotwordTrie(similar, tokens.encode), tokens.decode)
+              : undefined;
+          const isBeamSearch = !isLive && !bias && temperature === 0 && beamWidth > 1;
+          const decoded = isBeamSearch
+            ? await searchBeams({ ...common, width: beamWidth }, tokens, signal)
+            : await decodeText({ ...common, bias, temperature, random }, tokens, signal);
           generated += decoded.generated;
           return decoded;
         },

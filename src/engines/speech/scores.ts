@@ -12,6 +12,22 @@ export function findBestIndex(scores: Float32Array): number {
   return best;
 }
 
+/** Returns the indexes of the highest scores, highest first; equal scores keep their order. */
+export function findBestIndexes(scores: Float32Array, count: number): readonly number[] {
+  const best: number[] = [];
+  let threshold = -Infinity;
+  for (let at = 0; at < scores.length; at++) {
+    const score = scores[at] ?? -Infinity;
+    if (best.length === count && score <= threshold) continue;
+    let place = best.length;
+    while (place > 0 && (scores[best[place - 1] ?? 0] ?? -Infinity) < score) place--;
+    best.splice(place, 0, at);
+    if (best.length > count) best.pop();
+    threshold = scores[best.at(-1) ?? 0] ?? -Infinity;
+  }
+  return best;
+}
+
 /** Natural logarithm of the sum of the scores' exponentials: a score minus this value is its log probability. */
 export function logSumExp(scores: Float32Array): number {
   let top = -Infinity;

@@ -33,7 +33,13 @@ describe('a speech engine with its process', () => {
   let engine: SpeechEngine;
 
   before(async () => {
-    const options = { ...writeFakeRuntime(folder), threads: 1, queueLengthMax: 8, queueWaitMsMax: 30_000 };
+    const options = {
+      ...writeFakeRuntime(folder),
+      threads: 1,
+      beamWidth: 2,
+      queueLengthMax: 8,
+      queueWaitMsMax: 30_000,
+    };
     const times = { backoffMsMin: 10, backoffMsMax: 10 };
     child = await createSpeechProcess(
       { ...options, name: 'fake', runFolder, times },

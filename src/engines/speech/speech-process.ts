@@ -1,3 +1,4 @@
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import { createEngineProcess, type EngineEndpoint } from '../engine-process.ts';
 import type { SpeechModel } from '../speech-engine.ts';
 import type { SupervisorLog } from '../child-run.ts';
@@ -29,11 +30,11 @@ const PING_MS_MAX = 20_000;
 
 /** Creates a child process for a speech model. It starts on first use, and restarts after it exits. */
 export const createSpeechProcess = async (
-  { weightsFolder, voiceFile, ...options }: SpeechProcessOptions,
+  { weightsFolder, voiceFile, beamWidth, ...options }: SpeechProcessOptions,
   log: SupervisorLog,
 ): Promise<Supervisor<SpeechEndpoint>> =>
   await createProcess<SpeechModel>(
-    { ...options, modelFiles: { type: 'speech', weightsFolder, ...(voiceFile === undefined ? {} : { voiceFile }) } },
+    { ...options, modelFiles: { type: 'speech', weightsFolder, beamWidth, ...omitNullish({ voiceFile }) } },
     log,
   );
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createBytePairTokenizer, type BytePairTokenizerFile } from './byte-pair-tokenizer.ts';
 import { createLogMelTransform, MEL_BANDS, MEL_FRAMES } from './log-mel-transform.ts';
-import { getFloatOutput, type OnnxRuntime, type OnnxSession, type NamedTensors } from './onnx-runtime.ts';
+import { getFloatOutput, type OnnxRuntime, type OnnxSession, type NamedTensors, type Tensor } from './onnx-runtime.ts';
 import { createWhisperTokens, type WhisperConfig, type WhisperTokens } from './whisper-tokens.ts';
 
 /** A loaded Whisper model. Each step blocks the process (onnx-runtime.ts). */
@@ -24,6 +24,23 @@ export interface DecoderSession {
   step(tokens: readonly number[]): Promise<DecoderStep>;
   /** Creates an independent session with the same tokens. */
   fork(): DecoderSession;
+  /** Creates a batch with one sequence: the tokens of this session. */
+  createBatch(): DecoderBatch;
+}
+
+/** Token sequences of equal length that share the encoded audio and are decoded together. */
+export interface DecoderBatch {
+  /**
+   * Replaces the sequences by continuations of them, in one run of the decoder. A sequence may have several
+   * continuations or none. Returns the step of each continuation, in their order.
+   */
+  step(continuations: readonly SequenceContinuation[]): Promise<readonly DecoderStep[]>;
+}
+
+export interface SequenceContinuation {
+  /** Index of the continued sequence in the batch. */
+  readonly parent: number;
+  readonly token: number;
 }
 
 export interface DecoderStep {
@@ -86,29 +103,85 @@ function createEmptyPast(runtime: OnnxRuntime, decoder: OnnxSession, speech: Nam
   return Object.fromEntries(listPastNames(decoder).map((name) => [name, empty]));
 }
 
-function createDecoderSession({ runtime, decoder, speech }: SessionParts, initialPast: NamedTensors): DecoderSession {
+function createDecoderSession(parts: SessionParts, initialPast: NamedTensors): DecoderSession {
   let past = initialPast;
   return {
     async step(tokens) {
-      const outputs = await decoder.run({
-        ...speech,
-        ...past,
-        input_ids: runtime.createIntTensor(tokens, [1, tokens.length]),
-      });
-      past = Object.fromEntries(
-        listPastNames(decoder).map((name) => {
-          const present = outputs[`present.${name.slice(PAST_PREFIX.length)}`];
-          if (!present) throw new Error(`the decoder has no output for ${name}`);
-          return [name, present];
-        }),
-      );
-      return {
-        scores: getFloatOutput(outputs, 'logits'),
-        attention: () => getLastTokenRows(getFloatOutput(outputs, 'alignment'), tokens.length),
-      };
+      const outputs = await runDecoder(parts, past, { tokens, sequences: 1 });
+      past = outputs.past;
+      return outputs.getStep(0);
     },
-    fork: () => createDecoderSession({ runtime, decoder, speech }, past),
+    fork: () => createDecoderSession(parts, past),
+    createBatch: () => createDecoderBatch(parts, past),
   };
+}
+
+function createDecoderBatch(parts: SessionParts, initialPast: NamedTensors): DecoderBatch {
+  let past = initialPast;
+  let sequences = 1;
+  return {
+    async step(continuations) {
+      const parents = continuations.map(({ parent }) => parent);
+      const isSame = parents.length === sequences && parents.every((parent, at) => parent === at);
+      const selected = isSame ? past : mapTensors(past, (tensor) => selectSequences(parts.runtime, tensor, parents));
+      const tokens = continuations.map(({ token }) => token);
+      const outputs = await runDecoder(parts, selected, { tokens, sequences: tokens.length });
+      past = outputs.past;
+      sequences = tokens.length;
+      return tokens.map((_, at) => outputs.getStep(at));
+    },
+  };
+}
+
+/**
+ * Runs the decoder for sequences of equal length. The keys and values of the audio have one sequence: the graph
+ * broadcasts them over the batch.
+ * @param tokens The tokens of all sequences, one sequence after the other.
+ */
+async function runDecoder(
+  { runtime, decoder, speech }: SessionParts,
+  past: NamedTensors,
+  { tokens, sequences }: { readonly tokens: readonly number[]; readonly sequences: number },
+): Promise<{ readonly past: NamedTensors; readonly getStep: (sequence: number) => DecoderStep }> {
+  const newTokens = tokens.length / sequences;
+  const outputs = await decoder.run({
+    ...speech,
+    ...past,
+    input_ids: runtime.createIntTensor(tokens, [sequences, newTokens]),
+  });
+  const present = Object.fromEntries(
+    listPastNames(decoder).map((name) => {
+      const output = outputs[`present.${name.slice(PAST_PREFIX.length)}`];
+      if (!output) throw new Error(`the decoder has no output for ${name}`);
+      return [name, output];
+    }),
+  );
+  const logits = getFloatOutput(outputs, 'logits');
+  const getStep = (sequence: number): DecoderStep => ({
+    scores: getPart(logits, sequence, sequences),
+    attention: () => getLastTokenRows(getPart(getFloatOutput(outputs, 'alignment'), sequence, sequences), newTokens),
+  });
+  return { past: present, getStep };
+}
+
+const mapTensors = (tensors: NamedTensors, map: (tensor: Tensor) => Tensor): NamedTensors =>
+  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, map(tensor)]));
+
+/** Copies the given sequences of a batch, the first dimension of the tensor, to a new batch. */
+function selectSequences(runtime: OnnxRuntime, { data, dims }: Tensor, sequences: readonly number[]): Tensor {
+  const [count = 1, ...rest] = dims;
+  if (!(data instanceof Float32Array)) throw new TypeError('the past of the decoder has no floats');
+  const size = data.length / count;
+  const selected = new Float32Array(sequences.length * size);
+  for (const [at, sequence] of sequences.entries())
+    selected.set(data.subarray(sequence * size, (sequence + 1) * size), at * size);
+  return runtime.createFloatTensor(selected, [sequences.length, ...rest]);
+}
+
+/** Returns one of several equal parts. */
+function getPart(values: Float32Array, at: number, parts: number): Float32Array {
+  const size = values.length / parts;
+  return values.subarray(at * size, (at + 1) * size);
 }
 
 /** Returns the attention rows of the last token. The input has one row per token for each head. */

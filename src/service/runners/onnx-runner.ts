@@ -40,7 +40,7 @@ export function createOnnxRunner(deps: OnnxRunnerDeps): Runner {
     const options = await createProcessOptions(entry);
     const hasVoiceDetector = catalogue.weights(options.name).folder?.files.some(({ name }) => name === VOICE_FILE);
     const voiceFile = join(options.weightsFolder, VOICE_FILE);
-    return await createSpeechProcess({ ...options, ...(hasVoiceDetector ? { voiceFile } : {}) }, log);
+    return await createSpeechProcess({ ...options, ...deps.speech, ...(hasVoiceDetector ? { voiceFile } : {}) }, log);
   };
 
   const openSpeech = async (entry: ModelEntry): Promise<RunningEngine> => {

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BEAM_WIDTH_DEFAULT } from '../../../config/limits.ts';
+import { createSequentialBatch } from '../../../engines/speech/__fixtures__/sequential-batch.ts';
 import { energyDetector } from '../../../engines/speech/energy-detector.ts';
 import { createRecognizer } from '../../../engines/speech/recognizer.ts';
 import { findBestIndex } from '../../../engines/speech/scores.ts';
@@ -22,7 +24,7 @@ import type { SpeechEngine } from '../../../engines/speech-engine.ts';
 export async function createCachingSpeechEngine(whisper: WhisperModel): Promise<SpeechEngine> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const socket = join(folder, 'speech');
-  const recognizer = createRecognizer(cacheLastEncoding(whisper));
+  const recognizer = createRecognizer(cacheLastEncoding(whisper), { beamWidth: BEAM_WIDTH_DEFAULT });
   const deps = { recognizer, voice: energyDetector, token: undefined, queueLengthMax: 4, queueWaitMsMax: 600_000 };
   const server = createServer(createSpeechServer(deps));
   await new Promise<void>((resolve) => server.listen(socket, resolve));
@@ -75,7 +77,7 @@ function cacheDecoderSteps(speech: EncodedSpeech, startOfPrevious: number): Enco
     readonly next: CachedStep['next'];
   }): DecoderSession => {
     let position = at;
-    return {
+    const session: DecoderSession = {
       async step(tokens) {
         const key = tokens.join();
         let cached = position.next.get(key);
@@ -88,7 +90,9 @@ function cacheDecoderSteps(speech: EncodedSpeech, startOfPrevious: number): Enco
         return { ...after.step, scores: after.step.scores.slice() };
       },
       fork: () => createCachedSession(position),
+      createBatch: () => createSequentialBatch(session),
     };
+    return session;
   };
   return { createSession: () => createCachedSession({ reading: speech.createSession(), next: firstSteps }) };
 }

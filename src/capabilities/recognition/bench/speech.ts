@@ -200,7 +200,7 @@ async function measureSpeechSpeed({
   readonly logProgress: (text: string) => void;
 }): Promise<ResultRow> {
   const process = await createSpeechProcess(
-    { name: 'bench', ...folders, threads: 1, queueLengthMax: 4, queueWaitMsMax: 600_000 },
+    { name: 'bench', ...folders, threads: 1, beamWidth: 1, queueLengthMax: 4, queueWaitMsMax: 600_000 },
     { info: () => undefined, warn: logProgress },
   );
   const engine = createSpeechEngine({ process });

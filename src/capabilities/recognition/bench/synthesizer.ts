@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { createResampler } from '../audio/resampler.ts';
 import { SPEECH_SAMPLE_RATE } from '../../../core/speech.ts';
 import { createSeededRandom } from '../../../lib/seeded-random.ts';
+import { decodeWavSamples } from './decode-wav-samples.ts';
 
 /** Voice and noise of a synthetic utterance. */
 export interface UtteranceStyle {
@@ -62,7 +62,7 @@ export async function synthesizeSpeech(text: string, style: UtteranceStyle, seed
     encoding: 'buffer',
     maxBuffer: 2 ** 26,
   });
-  const speech = decodeSynthesizedWav(stdout);
+  const speech = decodeWavSamples(stdout);
   const noise = NOISE_GENERATORS[style.noise](speech.length + 2 * MARGIN_SAMPLES, createSeededRandom(seed));
   const [speechGain, noiseGain] = [
     SPEECH_RMS / computeRms(speech),
@@ -75,21 +75,6 @@ const clip = (value: number): number => Math.max(-1, Math.min(1, value));
 
 const computeRms = (samples: Float32Array): number =>
   Math.sqrt(samples.reduce((sum, value) => sum + value * value, 0) / samples.length);
-
-/** Decodes a WAV file that espeak-ng wrote to a pipe: 16 bit, mono, with wrong lengths in its header. */
-function decodeSynthesizedWav(wav: Buffer): Float32Array {
-  const from = wav.indexOf('data') + 8;
-  const samples = Float32Array.from(
-    { length: Math.floor((wav.length - from) / 2) },
-    (_, at) => wav.readInt16LE(from + 2 * at) / 32_768,
-  );
-  const resampler = createResampler({ from: wav.readUInt32LE(24), to: SPEECH_SAMPLE_RATE });
-  const [start, rest] = [resampler.push(samples), resampler.end()];
-  const all = new Float32Array(start.length + rest.length);
-  all.set(start);
-  all.set(rest, start.length);
-  return all;
-}
 
 const createWhiteNoise = (length: number, random: () => number): Float32Array =>
   Float32Array.from({ length }, () => 2 * random() - 1);

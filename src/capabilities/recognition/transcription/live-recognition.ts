@@ -89,7 +89,7 @@ export function createLiveRecognition(deps: LiveRecognitionDeps, signal: AbortSi
     let partial: (OpenSegment & { readonly recognition: Recognition; readonly end: number }) | undefined;
 
     const recognize = async ({ start, end }: SpeechSegment): Promise<Recognition> =>
-      await engine.recognize({ ...request, samples: samples.slice(start, end) }, signal);
+      await engine.recognize({ ...request, samples: samples.slice(start, end), isLive: true }, signal);
 
     const emitFinal = (segment: SpeechSegment, recognition: Recognition): void => {
       const sentences = options.splitsSentences ? splitTranscript(recognition, { pauseMs: options.pauseMs }) : [];

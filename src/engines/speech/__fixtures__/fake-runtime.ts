@@ -43,7 +43,20 @@ const decoder = {
   async run(inputs) {
     await new Promise((resolve) => setImmediate(resolve));
     const past = inputs['past_key_values.0.decoder.key'];
-    const tokens = [...past.data, ...Array.from(inputs.input_ids.data, Number)];
+    const [sequences, count] = inputs.input_ids.dims;
+    const results = Array.from({ length: sequences }, (_, at) => {
+      const part = ({ data }) => Array.from(data.slice((at * data.length) / sequences, ((at + 1) * data.length) / sequences), Number);
+      return decode([...part(past), ...part(inputs.input_ids)], count, inputs);
+    });
+    const join = (name, dims) => new Tensor('float32', Float32Array.from(results.flatMap((each) => Array.from(each[name]))), [sequences, ...dims]);
+    return {
+      logits: join('logits', [1, 266]),
+      alignment: join('alignment', [1, count, 1500]),
+      'present.0.decoder.key': join('tokens', [1, past.dims[2] + count, 1]),
+    };
+  },
+};
+function decode(tokens, count, inputs) {
     const loudness = inputs['cross.0.key'].data[0] > 0.9 ? 'loud' : 'quiet';
     const script = tokens.includes(translate) ? ' Translated: ' + loudness + '.' : ' It is ' + loudness + '.';
     const logits = new Float32Array(266).fill(-10);
@@ -54,14 +67,9 @@ const decoder = {
       if (said.endsWith('is ')) logits['L'.charCodeAt(0)] = 8;
       logits[script.startsWith(said) ? Buffer.from(script)[said.length] ?? end : 63] = 10;
     }
-    const count = inputs.input_ids.data.length;
-    return {
-      logits: new Tensor('float32', logits, [1, 1, 266]),
-      alignment: new Tensor('float32', Float32Array.from({ length: count * 1500 }, (_, i) => (Math.floor((i % 1500) / 5) === tokens.length - begin ? 1 : 0)), [1, 1, count, 1500]),
-      'present.0.decoder.key': new Tensor('float32', Float32Array.from(tokens), [1, 1, tokens.length, 1]),
-    };
-  },
-};
+    const alignment = Array.from({ length: count * 1500 }, (_, i) => (Math.floor((i % 1500) / 5) === tokens.length - begin ? 1 : 0));
+    return { logits, alignment, tokens };
+}
 exports.Tensor = Tensor;
 exports.InferenceSession = { create: async (file) => (file.endsWith('encoder.onnx') ? encoder : decoder) };
 `;
