@@ -87,12 +87,25 @@ describe('recognition by whisper', { skip: getSpeechSkipReason('svc-asr') }, () 
   it('recognizes hotwords, but not those of another language', async () => {
     const hotwords = ['Qwen', 'Kubernetes', 'Grafana'].map((text) => ({ text, weight: 4, language: 'en' }));
     const plain = await engine.recognize(createRequest(names), never);
-    assert.doesNotMatch(plain.text, /Qwen|Kubernetes/);
+    assert.equal(plain.text, 'We deploy the QN model on Kubernetes.');
     const helped = await engine.recognize(createRequest(names, { hotwords }), never);
     assert.equal(helped.text, 'We deploy the Qwen model on Kubernetes.');
     assert.equal(helped.isBiasDropped, false);
     const otherLanguage = hotwords.map((hotword) => ({ ...hotword, language: 'fr' }));
     assert.equal((await engine.recognize(createRequest(names, { hotwords: otherLanguage }), never)).text, plain.text);
+  });
+
+  it('finds a text that is at least as likely as that of the greedy search for live speech', async () => {
+    const live = await engine.recognize(createRequest(names, { isLive: true, languages: ['en'] }), never);
+    const file = await engine.recognize(createRequest(names, { languages: ['en'] }), never);
+    assert.ok(file.logProbability >= live.logProbability, `${file.logProbability} and ${live.logProbability}`);
+    assert.ok(file.tokens > live.tokens);
+  });
+
+  it('leaves a text as it is whose words only resemble hotwords', async () => {
+    const hotwords = ['Foxconn', 'Jumpstart', 'Dogecoin', 'Lacey'].map((text) => ({ text, weight: 5 }));
+    const { text } = await engine.recognize(createRequest(fox, { hotwords }), never);
+    assert.equal(text, 'The quick brown fox jumps over the lazy dog.');
   });
 
   it('recognizes nothing in silence', async () => {

@@ -64,6 +64,16 @@ describe('decodeText', () => {
     assert.equal(decoded.isLooping, false);
   });
 
+  it('computes the probability and attention of a known text', async () => {
+    const next = (output: string) => (output === 'h' ? { a: 1, i: 0 } : { h: 9, '': output === 'hi' ? 10 : 0 });
+    const knownText = testTokenizer.encode('hi');
+    const decoded = await decode(createScriptedSession(next), { knownText });
+    assert.equal(getText(decoded), 'hi');
+    // ln(1 / (1 + e)), ln(e^10 / (e^10 + e^9)) and a token that is certain, over three tokens.
+    assert.equal(decoded.logProbability.toFixed(2), '-0.54');
+    assert.equal(decoded.attention.length, 3);
+  });
+
   it('samples tokens at a temperature above 0', async () => {
     const createSession = () => createScriptedSession((output) => (output === '' ? { a: 1, b: 1 } : { '': 9 }));
     assert.equal(getText(await decode(createSession(), { temperature: 1, random: () => 0.1 })), 'a');

@@ -11,6 +11,8 @@ export interface DecodeTextRequest {
   /** The last prompt tokens; not empty. */
   readonly promptTokens: readonly number[];
   readonly bias?: HotwordBias | undefined;
+  /** A text that is known already: its tokens are taken, to compute their probability and attention. */
+  readonly knownText?: readonly number[] | undefined;
   /** 0: always takes the likeliest token. */
   readonly temperature: number;
   /** Returns numbers from 0 to below 1. Called for each token if the temperature is above 0. */
@@ -47,7 +49,7 @@ interface DecoderPosition {
  * @throws the signal's reason between two tokens.
  */
 export async function decodeText(
-  { session, promptTokens, bias, temperature, random, tokensMax, includeAttention }: DecodeTextRequest,
+  { session, promptTokens, bias, knownText, temperature, random, tokensMax, includeAttention }: DecodeTextRequest,
   tokens: WhisperTokens,
   signal: AbortSignal,
 ): Promise<DecodingResult> {
@@ -65,14 +67,19 @@ export async function decodeText(
   const runStep = async (next: readonly number[], from: DecoderPosition): Promise<DecoderPosition> => {
     signal.throwIfAborted();
     const { scores, attention } = await from.session.step(next);
-    const allowed = restrictScores(scores, tokens, { isAtStart: from.text.length === 0 });
+    const allowed = knownText
+      ? scores.subarray(0, tokens.endOfText + 1)
+      : restrictScores(scores, tokens, { isAtStart: from.text.length === 0 });
     return { ...from, scores: allowed, attention: includeAttention ? [...from.attention, attention()] : [] };
   };
 
   position = await runStep(promptTokens, position);
   for (;;) {
-    const best =
-      temperature === 0 ? findBestIndex(position.scores) : sampleIndex(position.scores, temperature, random());
+    const best = knownText
+      ? (knownText[position.text.length] ?? tokens.endOfText)
+      : temperature === 0
+        ? findBestIndex(position.scores)
+        : sampleIndex(position.scores, temperature, random());
     const decision = bias && temperature === 0 ? bias.decide(position.scores, best) : undefined;
     let token = best;
     let ahead: DecoderPosition | undefined;

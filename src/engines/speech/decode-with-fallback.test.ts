@@ -20,6 +20,8 @@ async function decode(
     readonly helped?: readonly Outcome[];
     readonly plain: Outcome;
     readonly warm?: readonly Outcome[];
+    /** Text with the hotwords of the biased one; default: the biased one. */
+    readonly merged?: Outcome & { readonly tokens: readonly number[] };
   },
   { noSpeech = 0, hotwords = HOTWORDS } = {},
 ) {
@@ -27,11 +29,17 @@ async function decode(
   const attempts: DecodingAttempt[] = [];
   const helped = [...(outcomes.helped ?? [])];
   const candidate = await decodeWithFallback(
-    { hotwords, noSpeech, getText: (decoded) => texts.get(decoded) ?? '' },
+    {
+      hotwords,
+      noSpeech,
+      getText: (decoded) => texts.get(decoded) ?? '',
+      mergeHotwords: (_plain, biased) => outcomes.merged?.tokens ?? biased.tokens,
+    },
     async (attempt) => {
       attempts.push(attempt);
-      const outcome =
-        attempt.hotwords.length > 0
+      const outcome = attempt.knownText
+        ? outcomes.merged
+        : attempt.hotwords.length > 0
           ? helped.length > 1
             ? helped.shift()
             : helped[0]
@@ -62,6 +70,18 @@ describe('decodeWithFallback', () => {
       assert.equal(isBiasDropped, !isTaken);
       assert.equal(attempts.length, 2);
     }
+  });
+
+  it('returns the unbiased text with the hotwords of the biased one, and its own probability', async () => {
+    const { text, decoded, attempts, isBiasDropped } = await decode({
+      plain: { text: 'Press 1 for she von.' },
+      helped: [{ text: 'Press one for Siobhan.' }],
+      merged: { text: 'Press 1 for Siobhan.', tokens: [1, 2], logProbability: -2 },
+    });
+    assert.equal(text, 'Press 1 for Siobhan.');
+    assert.equal(decoded.logProbability, -2);
+    assert.equal(isBiasDropped, false);
+    assert.deepEqual(attempts.at(-1), { ...attempts[1], knownText: [1, 2] });
   });
 
   it('returns the unbiased result if the bias finds no hotword', async () => {

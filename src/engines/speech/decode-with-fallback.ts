@@ -33,6 +33,8 @@ export interface DecodingAttempt {
   /** Hotwords to boost. Empty: no bias. */
   readonly hotwords: readonly Hotword[];
   readonly temperature: number;
+  /** A text to compute the probability and attention of, instead of searching for one. */
+  readonly knownText?: readonly number[];
 }
 
 interface FallbackOptions {
@@ -41,6 +43,12 @@ interface FallbackOptions {
   /** Probability, from 0 to 1, that the audio contains no speech. */
   readonly noSpeech: number;
   readonly getText: (decoded: DecodingResult) => string;
+  /** Returns the tokens of the plain text with the hotwords of the biased one. */
+  readonly mergeHotwords: (
+    plain: DecodingResult,
+    biased: DecodingResult,
+    hotwords: readonly Hotword[],
+  ) => readonly number[];
 }
 
 interface TranscriptCandidate {
@@ -54,10 +62,11 @@ interface TranscriptCandidate {
  * Decodes a speech segment and repeats attempts that fail. Decodes without hotwords first, at rising temperatures while
  * the result repeats itself or is unlikely. Then decodes with the hotwords that sound like a part of the result, unless
  * the result contains all of them. If the model recites the hotwords, only the closest ones are tried again. A biased
- * result is used only if it contains more hotwords and is at least as likely as the unbiased one.
+ * result is used only if it contains more hotwords and is at least as likely as the unbiased one. Only its hotwords are
+ * taken then: the rest of the text stays the unbiased one.
  */
 export async function decodeWithFallback(
-  { hotwords, noSpeech, getText }: FallbackOptions,
+  { hotwords, noSpeech, getText, mergeHotwords }: FallbackOptions,
   runAttempt: (attempt: DecodingAttempt) => Promise<DecodingResult>,
 ): Promise<TranscriptCandidate> {
   const isRepetitive = (decoded: DecodingResult): boolean =>
@@ -94,7 +103,14 @@ export async function decodeWithFallback(
     const isPlausible = !isRepetitive(biased) && !isHotwordRecital(getText(biased), candidates);
     const isLikelyEnough = isRepetitive(plain) || biased.logProbability >= plain.logProbability;
     const findsMore = countOccurrences(getText(biased), texts) > countOccurrences(getText(plain), texts);
-    if (isPlausible && isLikelyEnough && findsMore) return toCandidate(biased, false);
+    if (isPlausible && isLikelyEnough && findsMore) {
+      const knownText = isRepetitive(plain) ? biased.tokens : mergeHotwords(plain, biased, candidates);
+      const isMerged =
+        knownText.length !== biased.tokens.length || knownText.some((each, at) => each !== biased.tokens[at]);
+      const attempt = { hasContext: true, hotwords: candidates, temperature: 0, knownText };
+      const decoded = isMerged ? await runAttempt(attempt) : biased;
+      return { decoded, text: getText(decoded), isBiasDropped: false };
+    }
     isBiasDropped ||= !isPlausible || !isLikelyEnough;
     if (isPlausible) break;
   }

@@ -46,7 +46,7 @@ export function findSimilarHotwords(text: string, hotwords: readonly Hotword[]):
  * Returns the distance between a hotword and the most similar part of the text that starts at a word border: 0 if the
  * text contains the hotword, 1 if nothing is similar.
  */
-function computeSoundDistance(hotwordWords: readonly string[], textWords: readonly string[]): number {
+export function computeSoundDistance(hotwordWords: readonly string[], textWords: readonly string[]): number {
   const sounds = Array.from(hotwordWords.join(''));
   const all = Array.from(textWords.join(''));
   const allCosts = all.map(getSoundCost);

@@ -64,6 +64,14 @@ describe('Recognizer', () => {
     assert.ok(plain.logProbability <= 0 && plain.logProbability > -0.1);
   });
 
+  it('searches with several texts side by side, but not for live speech', async () => {
+    const [file, live] = [await recognize({}), await recognize({ isLive: true })];
+    assert.equal(file.text, live.text);
+    // A greedy search generates each character and the end; a beam of three more at each place.
+    assert.equal(live.tokens, 'It is loud.'.length + 2);
+    assert.ok(file.tokens > 2 * live.tokens);
+  });
+
   it('translates to English with the translation token', async () => {
     const { text, language } = await recognize({ task: 'translate', languages: ['de'] });
     assert.deepEqual([text, language], ['Translated: loud.', 'en']);

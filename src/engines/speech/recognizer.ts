@@ -7,6 +7,7 @@ import { searchBeams } from './search-beams.ts';
 import { createHotwordBias } from './hotword-bias.ts';
 import { createHotwordTrie } from './hotword-trie.ts';
 import { MEL_SAMPLES_MAX } from './log-mel-transform.ts';
+import { mergeHotwords } from './merge-hotwords.ts';
 import { computeRmsLevel } from './find-loud-frames.ts';
 import { selectHotwords, buildPromptTokens } from './build-prompt-tokens.ts';
 import { logSumExp } from './scores.ts';
@@ -82,8 +83,14 @@ export function createRecognizer(whisper: WhisperModel, { beamWidth }: Recognize
       const random = createSeededRandom(SEED);
       let generated = 0;
       const candidate = await decodeWithFallback(
-        { hotwords, noSpeech, getText: ({ tokens: text }) => tokens.decode(text).trim() },
-        async ({ hasContext, hotwords: similar, temperature }) => {
+        {
+          hotwords,
+          noSpeech,
+          getText: ({ tokens: text }) => tokens.decode(text).trim(),
+          mergeHotwords: (plain, biased, boosted) =>
+            mergeHotwords(plain.tokens, biased.tokens, { hotwords: boosted, decode: tokens.decode }),
+        },
+        async ({ hasContext, hotwords: similar, temperature, knownText }) => {
           const promptInput = { ...(hasContext && context !== undefined ? { context } : {}), hotwords: similar };
           const prompt = buildPromptTokens(promptInput, tokens.encode);
           const common = {
@@ -99,13 +106,13 @@ export function createRecognizer(whisper: WhisperModel, { beamWidth }: Recognize
             includeAttention: includeWords,
           };
           const bias =
-            similar.length > 0
+            similar.length > 0 && !knownText
               ? createHotwordBias(createHotwordTrie(similar, tokens.encode), tokens.decode)
               : undefined;
-          const isBeamSearch = !isLive && !bias && temperature === 0 && beamWidth > 1;
+          const isBeamSearch = !isLive && !bias && !knownText && temperature === 0 && beamWidth > 1;
           const decoded = isBeamSearch
             ? await searchBeams({ ...common, width: beamWidth }, tokens, signal)
-            : await decodeText({ ...common, bias, temperature, random }, tokens, signal);
+            : await decodeText({ ...common, bias, knownText, temperature, random }, tokens, signal);
           generated += decoded.generated;
           return decoded;
         },

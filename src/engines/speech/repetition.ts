@@ -1,5 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import type { Hotword } from '../../core/speech.ts';
+import { findHotwords } from './find-hotwords.ts';
 import { RECITED_HOTWORDS_MIN } from './hotword-bias-constants.ts';
 
 /** Maximum length of a repeated sequence, in tokens. */
@@ -31,7 +32,7 @@ export function computeCompressionRatio(text: string): number {
  */
 export function isHotwordRecital(text: string, hotwords: readonly Hotword[]): boolean {
   const lowered = text.toLowerCase();
-  const matches = findOccurrences(lowered, hotwords);
+  const matches = findHotwords(text, hotwords);
   const others = matches.toReversed().reduce((rest, { from, to }) => rest.slice(0, from) + rest.slice(to), lowered);
   const hasRepeat = new Set(matches.map(({ hotwordIndex }) => hotwordIndex)).size < matches.length;
   if (hasRepeat && matches.length >= RECITED_HOTWORDS_MIN && !/[\p{L}\p{N}]/u.test(others)) return true;
@@ -46,28 +47,4 @@ export function isHotwordRecital(text: string, hotwords: readonly Hotword[]): bo
     if (run >= RECITED_HOTWORDS_MIN) return true;
   }
   return false;
-}
-
-interface Occurrence {
-  readonly hotwordIndex: number;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Finds the hotwords in a text, in order; of those that start at the same position, only the longest. */
-function findOccurrences(text: string, hotwords: readonly Hotword[]): readonly Occurrence[] {
-  const found: Occurrence[] = [];
-  for (const [word, hotword] of hotwords.entries()) {
-    const lowercase = hotword.text.toLowerCase();
-    if (lowercase === '') continue;
-    for (let from = text.indexOf(lowercase); from >= 0; from = text.indexOf(lowercase, from + lowercase.length))
-      found.push({ hotwordIndex: word, from, to: from + lowercase.length });
-  }
-  found.sort((a, b) => a.from - b.from || b.to - a.to);
-  let end = 0;
-  return found.filter(({ from, to }) => {
-    if (from < end) return false;
-    end = to;
-    return true;
-  });
 }

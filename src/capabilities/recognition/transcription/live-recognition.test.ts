@@ -44,6 +44,7 @@ async function transcribeLive(
 const countCalls = (engine = createScriptedSpeechEngine()): SpeechEngine & { calls: number } => {
   const counting = { ...engine, calls: 0 };
   counting.recognize = async (request, signal) => {
+    assert.equal(request.isLive, true);
     counting.calls += 1;
     return await engine.recognize(request, signal);
   };
