@@ -89,6 +89,12 @@ describe('searchBeams', () => {
     assert.equal(widths.length, 3);
   });
 
+  it('stops when as many texts have ended as it is wide, although a longer one may be likelier', async () => {
+    const { text, widths } = await search((output) => (output === '' ? { a: 1 } : { a: 1, '': 0 }), { width: 3 });
+    assert.equal(text, 'aaa');
+    assert.equal(widths.length, 4);
+  });
+
   it('continues other texts after the first one has ended, because a longer one may be likelier per token', async () => {
     const { text } = await search((output) =>
       output === '' ? { a: 0.3, b: 0 } : output === 'a' || output.length === 8 ? { '': 6 } : { c: 6 },
