@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readHtml } from '../../src/documents/formats/html.ts';
 import { createTextLayout } from '../../src/documents/text-layout.ts';
 import { createTextSink } from '../../src/documents/text-sink.ts';
-import { prepareBenchFolder } from './bench-folder.ts';
-import { runProgram } from './run-program.ts';
+import { openDebianPackage } from './debian-package.ts';
 
 /** Debian packages with HTML documentation, each pinned. `pages` are the files that are read. */
 const PACKAGES = {
@@ -43,23 +41,12 @@ export interface DocumentationPage {
 const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Reads the pages of a documentation package in the order of their names. Downloads the package once with the system's
- * package manager; none of it becomes part of this repository.
- *
- * @throws Error when the package cannot be downloaded, or is not the pinned one.
+ * Reads the pages of a documentation package in the order of their names.
+ * @throws Error as `openDebianPackage`.
  */
 export async function readDocumentation(name: DocumentationName): Promise<readonly DocumentationPage[]> {
-  const { package: pinned, sha256, pages } = PACKAGES[name];
-  const folder = await prepareBenchFolder(`documentation-${name}`, `${pinned} ${sha256}`, async (at) => {
-    await runProgram('apt-get', ['--quiet', 'download', pinned], at);
-    const [file] = globSync('*.deb', { cwd: at });
-    if (file === undefined) throw new Error(`The package ${pinned} could not be downloaded.`);
-    const digest = createHash('sha256')
-      .update(readFileSync(join(at, file)))
-      .digest('hex');
-    if (digest !== sha256) throw new Error(`The package ${pinned} has the SHA-256 ${digest} instead of ${sha256}.`);
-    await runProgram('dpkg-deb', ['--extract', file, '.'], at);
-  });
+  const { pages, ...debianPackage } = PACKAGES[name];
+  const folder = await openDebianPackage(`documentation-${name}`, debianPackage);
   return globSync(pages, { cwd: folder })
     .toSorted()
     .map((file) => readPage(join(folder, file)));

@@ -9,7 +9,7 @@ import { openWhisperModel, type WhisperModel } from '../../../engines/speech/whi
 import { writeNumbersAsDigits } from './numbers-as-digits.ts';
 import { scoreRecognition } from './recognition-score.ts';
 import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
-import { fetchVoicePrompts, readVoicePrompts, type PromptLanguage, type VoicePrompt } from './voice-prompts.ts';
+import { readVoicePrompts, type PromptLanguage, type VoicePrompt } from './voice-prompts.ts';
 
 const LANGUAGES: readonly PromptLanguage[] = ['fr', 'en'];
 const PROMPTS_PER_LANGUAGE = 60;
@@ -39,7 +39,6 @@ interface PromptResult {
 export async function measureSpeechTruth(logProgress: (text: string) => void): Promise<BenchmarkResult> {
   const skipReason = getSpeechSkipReason('svc-asr');
   if (skipReason !== false) throw new Error(`The benchmark needs the speech engine: ${skipReason}.`);
-  await fetchVoicePrompts();
   const weightsFolder = getSpeechWeightsFolder('svc-asr');
   const whisper = await openWhisperModel(loadOnnxRuntime(getRuntimeFolder()), { weightsFolder, threads: 1 });
   const rows: ResultRow[] = [];
@@ -49,7 +48,7 @@ export async function measureSpeechTruth(logProgress: (text: string) => void): P
   lines.push(`| ${['', ...VARIANTS, ''].map(() => '---').join(' | ')} |`);
   for (const language of LANGUAGES) {
     const results: PromptResult[] = [];
-    for (const prompt of readVoicePrompts(language, PROMPTS_PER_LANGUAGE)) {
+    for (const prompt of await readVoicePrompts(language, PROMPTS_PER_LANGUAGE)) {
       if (results.length % 10 === 0) logProgress(`truth-speech: ${language}, prompt ${results.length}`);
       results.push(await recognizePrompt(whisper, language, prompt));
     }
