@@ -46,11 +46,27 @@ export function toJsonValue(text: string): string {
 export function toAllowedJson(text: string, schema: unknown, root: JsonSchema | undefined): string {
   const json = toJsonValue(text);
   const types = listTypes(schema, root);
-  if (!types.has('string')) return json;
+  if (!types.has('string')) return types.has('integer') && ZERO_PADDED.test(text) ? String(Number(text)) : json;
   const value = JSON.parse(json) as unknown;
   const isAllowed = types.has(getJsonType(value)) || (types.has('integer') && Number.isInteger(value));
   return isAllowed ? json : JSON.stringify(text);
 }
+
+/** An integer with zeros before it, which JSON does not allow. */
+const ZERO_PADDED = /^\s*-?0\d{1,15}\s*$/;
+
+/**
+ * Whether a schema allows strings, or any type.
+ *
+ * @param root Schema of all arguments, for references.
+ */
+export function allowsText(schema: unknown, root: JsonSchema | undefined): boolean {
+  const types = listTypes(schema, root);
+  return types.size === 0 || types.has('string');
+}
+
+/** Whether a schema names the types that it allows. */
+export const namesTypes = (schema: unknown, root: JsonSchema | undefined): boolean => listTypes(schema, root).size > 0;
 
 /** References that are followed from one to the next. A longer chain has no known type. */
 const REFERENCES_MAX = 8;

@@ -5,6 +5,8 @@ export interface ArgumentWriter {
   /** Starts an argument. */
   startKey(key: string): void;
   write(json: string): void;
+  /** Writes all members of an object as arguments. @param object JSON text. */
+  writeMembers(object: string): void;
   /** Ends the object. */
   end(): void;
   /** Returns what was written since the last call. */
@@ -21,6 +23,12 @@ export function createArgumentWriter(): ArgumentWriter {
     },
     write(text) {
       json += text;
+    },
+    writeMembers(object) {
+      const members = object.trim().slice(1, -1).trim();
+      if (members === '') return;
+      json += (isEmpty ? '{' : ', ') + members;
+      isEmpty = false;
     },
     end() {
       json += isEmpty ? '{}' : '}';

@@ -135,6 +135,10 @@ export function createCallProgram(format: ToolFormat): CallProgram {
           compileSeparateParts({ ...format, ...parts }, tails, compiler.add),
         )
       : []),
+    ...TAGGED_CALLS.filter(({ before }) => !format.before.includes(before)).flatMap((parts) => {
+      const pattern = compileSeparateParts({ ...format, ...parts }, tails, compiler.add, 'certain');
+      return [pattern, createWrapped(pattern)];
+    }),
   ];
   const nameKey = getNameKey(format);
   const markedHead = createObjectHead(nameKey ?? 'name', ANY_NAME);
@@ -142,7 +146,7 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     nameKey === undefined
       ? createAlternatives(
           ...listSpellings(format).map((each) =>
-            compileSeparateParts(each, tails, compiler.add, isDistinct(format) ? ANY_NAME : NAME),
+            compileSeparateParts(each, tails, compiler.add, isDistinct(format) ? 'any' : 'declared'),
           ),
         )
       : '';
@@ -165,6 +169,10 @@ export function createCallProgram(format: ToolFormat): CallProgram {
   const anywhere = [
     ...own,
     ...foreign,
+    // An object where the format has other syntax.
+    ...(nameKey === undefined ? format.openings : []).map((opening) =>
+      createShapes(createSequence(opening, BLANK), format.closings, looseObject),
+    ),
     // A format without any mark may follow words.
     ...(format.begin === '[' && format.between === '(' ? [ownParts] : []),
     ...(/^\[?\{/.test(format.begin + format.before) ? [createShapes('', [END_TOKEN], unmarkedCall)] : []),
@@ -242,6 +250,21 @@ export const FUNCTION_TAGS: readonly CallParts[] = (
   separator: '',
   closings: after === '' ? [] : [after],
 }));
+
+/** Calls with tagged arguments, as most coding models write them. */
+const TAGGED_CALLS: readonly CallParts[] = [
+  { before: '<function=', between: '>', after: '</function>', beforeKey: '<parameter=', beforeValue: '>\n' },
+  { before: '<invoke name="', between: '">', after: '</invoke>', beforeKey: '<parameter name="', beforeValue: '">' },
+].map(({ beforeKey, beforeValue, ...marks }) => {
+  const value = { beforeValue, afterValue: `${beforeValue.slice(beforeValue.indexOf('>') + 1)}</parameter>` };
+  return {
+    ...marks,
+    begin: '',
+    separator: '',
+    closings: [marks.after],
+    arguments: { type: 'tags', beforeKey, separator: '', text: value, other: value },
+  };
+});
 
 /** DeepSeek's calls: its models know the forms of each other. */
 const DEEPSEEK_CALLS: readonly CallParts[] = [TOOL_FORMATS.deepseek, TOOL_FORMATS['deepseek-v31']].map(

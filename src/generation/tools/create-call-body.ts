@@ -19,7 +19,7 @@ export function createCallBody(
 ): CallBody {
   if (isObject || body === 'closed' || body === 'members' || !syntax || syntax.type === 'json')
     return createJsonBody(body === 'members' ? 'members' : 'value', isObject);
-  return syntax.type === 'tags' ? createTagsBody(syntax, parameters, after) : createLiteralsBody(syntax);
+  return syntax.type === 'tags' ? createTagsBody(syntax, parameters, after) : createLiteralsBody(syntax, parameters);
 }
 
 /** Arguments that are JSON are emitted as the model wrote them; those in Python become JSON. */

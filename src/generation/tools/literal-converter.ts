@@ -4,6 +4,8 @@ import { escapeJson, type ArgumentWriter } from './argument-writer.ts';
 export interface LiteralConverter {
   /** Takes a character. @returns false for one that cannot belong to the value: it was not taken. */
   take(character: string): boolean;
+  /** Counts the last characters that were taken for the start of a long quote, and may be none. */
+  countUncertain(): number;
   /** Whether a string, list or object is still open. */
   isOpen(): boolean;
   /** Ends what is still open. */
@@ -24,6 +26,8 @@ export interface LiteralConverterOptions {
   /** Text around a string, besides quotes of one character; what stands in it has no escapes. */
   readonly quote?: string;
   readonly writer: Pick<ArgumentWriter, 'startKey' | 'write'>;
+  /** Converts the value of an argument that is a word; undefined where the word decides. */
+  readonly toJson?: (word: string, key: string) => string | undefined;
 }
 
 /** Nesting of lists and objects. Deeper text is no value. */
@@ -33,9 +37,16 @@ export function createLiteralConverter({
   kind,
   quote: longQuote = '',
   writer,
+  toJson = () => undefined,
 }: LiteralConverterOptions): LiteralConverter {
   const frames: Frame[] = [createFrame(kind)];
   let token: 'none' | 'word' | 'string' = 'none';
+  /** Key of the current argument. */
+  let argument = '';
+  /** Whether the string has ended, unless the next sign shows that its quote belongs to it. */
+  let mayHaveEnded = false;
+  /** Blanks after such a quote. */
+  let blanks = '';
   /** The word, the key, or the end of a string that may be the start of its quote. */
   let text = '';
   let quote = '';
@@ -51,8 +62,10 @@ export function createLiteralConverter({
 
   const writeKey = (key: string): void => {
     const frame = getFrame();
-    if (frame.kind === 'arguments') writer.startKey(key);
-    else writer.write(`${frame.count > 0 ? ', ' : ''}${JSON.stringify(key)}: `);
+    if (frame.kind === 'arguments') {
+      argument = key;
+      writer.startKey(key);
+    } else writer.write(`${frame.count > 0 ? ', ' : ''}${JSON.stringify(key)}: `);
     frame.expects = 'assignment';
   };
   const startValue = (json: string): void => {
@@ -68,7 +81,8 @@ export function createLiteralConverter({
   const endWord = (): void => {
     token = 'none';
     if (isKey()) return writeKey(text);
-    startValue(toJsonWord(text.trimEnd()));
+    const word = text.trimEnd();
+    startValue((getFrame().kind === 'arguments' ? toJson(word, argument) : undefined) ?? toJsonWord(word));
     endValue();
   };
   const startString = (mark: string): void => {
@@ -108,11 +122,30 @@ export function createLiteralConverter({
       return;
     }
     text += character;
-    if (text.endsWith(quote)) return endString();
+    if (text.endsWith(quote)) {
+      if (quote.length > 1) endString();
+      else mayHaveEnded = true;
+      return;
+    }
     if (isKey() || text.length < quote.length) return;
     const certain = text.length - quote.length + 1;
     writer.write(escapeJson(text.slice(0, certain)));
     text = text.slice(certain);
+  };
+
+  /** Takes the character after a quote. @returns whether the quote belongs to the string. */
+  const reopenString = (character: string): boolean => {
+    if (/\s/.test(character)) {
+      blanks += character;
+      return true;
+    }
+    mayHaveEnded = false;
+    const isText = !(isKey() ? SIGNS_AFTER_KEY : SIGNS_AFTER_STRING).includes(character);
+    if (isText) {
+      for (const one of blanks + character) takeStringCharacter(one);
+    } else endString();
+    blanks = '';
+    return isText;
   };
 
   const open = (opened: Kind): boolean => {
@@ -148,6 +181,7 @@ export function createLiteralConverter({
       if (longer === longQuote) startString(longQuote);
       return true;
     }
+    if (openedQuote !== '') return false;
     if (/\s/.test(character)) return true;
     switch (character) {
       case ',':
@@ -178,10 +212,11 @@ export function createLiteralConverter({
 
   return {
     take(character) {
-      if (token === 'string') {
+      if (token === 'string' && !mayHaveEnded) {
         takeStringCharacter(character);
         return true;
       }
+      if (token === 'string' && reopenString(character)) return true;
       if (token === 'word') {
         // A text without quotes may have several words.
         const continues = isWordCharacter(character) || (character === ' ' && kind === 'arguments' && !isKey());
@@ -193,11 +228,12 @@ export function createLiteralConverter({
       }
       return takeMark(character);
     },
-    isOpen: () => token === 'string' || frames.length > 1,
+    countUncertain: () => openedQuote.length,
+    isOpen: () => (token === 'string' && !mayHaveEnded) || frames.length > 1,
     end() {
       if (token === 'word') endWord();
       else if (token === 'string') {
-        quote = '';
+        if (!mayHaveEnded) quote = '';
         endString();
       }
       if (getFrame().expects === 'value' && getFrame().kind !== 'list') writer.write('null');
@@ -228,6 +264,10 @@ const createFrame = (kind: Kind): Frame => ({
   count: 0,
   expects: kind === 'arguments' || kind === 'object' ? 'key' : 'value',
 });
+
+/** Signs that may follow a string; `<` starts the mark that ends a call. */
+const SIGNS_AFTER_STRING = ',)]}<';
+const SIGNS_AFTER_KEY = ':=';
 
 const WORD_CHARACTERS_MAX = 1_024;
 const isWordCharacter = (character: string): boolean => /[\p{L}\p{N}_.+-]/u.test(character);

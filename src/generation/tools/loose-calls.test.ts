@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readCalls } from './__fixtures__/read-calls.ts';
-import { ID_PLACE, TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
+import { ID_PLACE, KEY_PLACE, TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
 import { UNSHOWN_FORMATS } from './unshown-formats.ts';
 
 const TOOLS = [
@@ -128,6 +128,26 @@ const COHERE: ToolFormat = {
   before: `{"tool_call_id": "${ID_PLACE}", "tool_name": "`,
   between: '", "parameters": ',
   openings: ['<|START_ACTION|>'],
+};
+
+const GEMMA: ToolFormat = {
+  ...CODER,
+  before: '<|tool_call>call:',
+  between: '{',
+  after: '}<tool_call|>',
+  arguments: { type: 'literals', beforeKey: '', separator: ',', assign: ':', quote: '<|"|>' },
+  openings: ['<|tool_call>'],
+  closings: ['}', '<tool_call|>'],
+};
+const SECTION: ToolFormat = {
+  ...MINIMAX,
+  begin: '<｜ML｜calls>',
+  before: '<｜ML｜invoke name="',
+  after: '</｜ML｜invoke>',
+  end: '</｜ML｜calls>',
+  arguments: { type: 'tags', beforeKey: '<｜ML｜parameter name="', separator: '', text: PARAMETER, other: PARAMETER },
+  openings: ['<｜ML｜calls>'],
+  closings: ['</｜ML｜invoke>', '</｜ML｜calls>'],
 };
 
 /** Parses an answer in one piece and by characters. */
@@ -264,8 +284,91 @@ describe('calls that differ from their format', () => {
     ],
     ['arguments first', TOOL_FORMATS.hermes, '<tool_call>{"arguments": {"a": 1}, "name": "add"}</tool_call>'],
     ['arguments first, in a list', TOOL_FORMATS.mistral, '[TOOL_CALLS] [{"arguments": {"a": 1}, "name": "add"}]'],
+    [
+      'tags of coding models',
+      HERMES,
+      '<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>',
+    ],
+    ['tags of coding models without an outer tag', LFM2, '<function=add><parameter=a>1</parameter></function>'],
+    [
+      'tags with attributes',
+      GLM,
+      '<function_calls>\n<invoke name="add">\n<parameter name="a">1</parameter>\n</invoke>\n</function_calls>',
+    ],
+    ['an object between marks of another syntax', MINIMAX, '<calls>{"name": "add", "arguments": {"a": 1}}</calls>'],
+    [
+      'no sign after a name',
+      CODER,
+      '<tool_call>\n<function=add\n<parameter=a>1</parameter>\n</function>\n</tool_call>',
+    ],
+    ['no word before a colon', GEMMA, '<|tool_call>:add{a:1}<tool_call|>'],
+    ['no brace after arguments', GEMMA, '<|tool_call>call:add{a:1<tool_call|>'],
+    [
+      'another word in the outer mark',
+      SECTION,
+      '<｜ML｜tool_calls>\n<｜ML｜invoke name="add">\n<｜ML｜parameter name="a">1</parameter>\n</｜ML｜invoke>\n</｜ML｜tool_calls>',
+    ],
+    ['an object of all arguments', CODER, '<function=add><parameter=arguments>{"a": 1}</parameter></function>'],
+    ['a number with zeros before it', LFM2, '<|tool_call_start|>[add(a=01)]<|tool_call_end|>'],
+    [
+      'a number that is marked as a string',
+      DSML,
+      '<calls><invoke name="add"><parameter name="a" string="true">1</parameter></invoke></calls>',
+    ],
   ] as const)
     it(`are parsed: ${what}`, () => assert.deepEqual(read(text, format), { content: '', calls: [ADD] }));
+
+  it('may call tools that are not declared, also in a namespace', () => {
+    assert.deepEqual(read('<|tool_call>call:shop.find{a:1}<tool_call|>', GEMMA).calls, [['shop.find', { a: 1 }]]);
+    assert.deepEqual(read('<|calls_begin|><|call_begin|>functions.shop.find:0<|argument_begin|>{}', KIMI).calls, [
+      ['shop.find', {}],
+    ]);
+    for (const text of ['<function=find><parameter=a>1</parameter></function>', '<calls>{"name": "find"}</calls>'])
+      assert.deepEqual(read(text, text.startsWith('<f') ? HERMES : MINIMAX), { content: text, calls: [] });
+  });
+
+  it('keep quotes and marks in a value that do not end it', () => {
+    for (const [format, text, note] of [
+      [LFM2, `<|tool_call_start|>[add(note='cut -d '/' -f 2 'x y'')]<|tool_call_end|>`, "cut -d '/' -f 2 'x y'"],
+      [
+        GLM,
+        '<tool_call>add<arg_key>note</arg_key><arg_value>a <arg_key> and\n<arg_key>\tb > c</arg_value></tool_call>',
+        'a <arg_key> and\n<arg_key>\tb > c',
+      ],
+      [
+        GLM,
+        `<tool_call>add<arg_key>note</arg_key><arg_value>${'<p>a</p> '.repeat(40)}</arg_value></tool_call>`,
+        '<p>a</p> '.repeat(40),
+      ],
+    ] as const)
+      assert.deepEqual(read(text, format), { content: '', calls: [['add', { note }]] }, text);
+  });
+
+  it('end a value whose mark is missing at a mark of the next key that no value contains', () =>
+    assert.deepEqual(
+      read(
+        '<｜ML｜calls><｜ML｜invoke name="add"><｜ML｜parameter name="note">x <b><｜ML｜parameter name="a">1</parameter>',
+        SECTION,
+      ).calls,
+      [['add', { note: 'x <b>', a: 1 }]],
+    ));
+
+  it('have a list of the values of a nested key that is repeated', () => {
+    const value = { beforeValue: '>', afterValue: `</${KEY_PLACE}>` };
+    const format: ToolFormat = {
+      ...MINIMAX,
+      arguments: { type: 'tags', beforeKey: '<', separator: '', text: value, other: value },
+    };
+    assert.deepEqual(
+      read('<calls><invoke name="add"><deep><tag>x</tag><tag>y</tag><b>1</b></deep></invoke>', format).calls,
+      [['add', { deep: { tag: ['x', 'y'], b: 1 } }]],
+    );
+  });
+
+  it('keep an object under a key that may be that of all arguments where it has none of them', () =>
+    assert.deepEqual(read('<function=add><parameter=arguments>{"x": 1}</parameter></function>', CODER).calls, [
+      ['add', { arguments: { x: 1 } }],
+    ]));
 
   it('have the name of a tool that starts with the name of another one', () => {
     const functionary = { ...getUnshown('>>>all'), openings: [] };
@@ -320,23 +423,14 @@ describe('calls that differ from their format', () => {
 });
 
 describe('texts without quotes among literals', () => {
-  const format: ToolFormat = {
-    ...CODER,
-    before: '<|tool_call>call:',
-    between: '{',
-    after: '}<tool_call|>',
-    arguments: { type: 'literals', beforeKey: '', separator: ',', assign: ':', quote: '<|"|>' },
-    openings: ['<|tool_call>'],
-    closings: ['}', '<tool_call|>'],
-  };
   it('may have several words', () =>
-    assert.deepEqual(read('<|tool_call>call:add{note:New York , a: 3 ,b: true}<tool_call|>', format), {
+    assert.deepEqual(read('<|tool_call>call:add{note:New York , a: 3 ,b: true}<tool_call|>', GEMMA), {
       content: '',
       calls: [['add', { note: 'New York', a: 3, b: true }]],
     }));
 });
 
-describe('tagged values of several types', () => {
+describe('values of several types', () => {
   for (const [key, text, value] of [
     ['note', '12', '12'],
     ['note', 'null', null],
@@ -346,9 +440,11 @@ describe('tagged values of several types', () => {
     ['a', 'x', 'x'],
     ['unknown', '12', 12],
   ] as const)
-    it(`become what their schema allows: ${key} ${text}`, () =>
-      assert.deepEqual(
-        read(`<tool_call>\n<function=add>\n<parameter=${key}>${text}</parameter>\n</function>\n</tool_call>`, CODER),
-        { content: '', calls: [['add', { [key]: value }]] },
-      ));
+    it(`become what their schema allows: ${key} ${text}`, () => {
+      const expected = { content: '', calls: [['add', { [key]: value }]] };
+      const tags = `<tool_call>\n<function=add>\n<parameter=${key}>${text}</parameter>\n</function>\n</tool_call>`;
+      assert.deepEqual(read(tags, CODER), expected);
+      if (/^[\w.]+$/.test(text))
+        assert.deepEqual(read(`<|tool_call>call:add{${key}:${text}}<tool_call|>`, GEMMA), expected);
+    });
 });

@@ -1,4 +1,5 @@
 import {
+  ANY_NAME,
   BLANK,
   createAlternatives,
   createMatch,
@@ -33,13 +34,14 @@ export const createEnds = (closings: readonly CallPattern[]): CallPattern =>
 
 /**
  * Compiles a format in which name and arguments stand between marks.
- * @param name Matches the name after the format's own marks, without variation.
+ * @param name Name after the format's own marks, without variation: `any`, that of a declared tool, or one that a mark of
+ *   arguments follows as well (`certain`).
  */
 export function compileSeparateParts(
   format: ToolFormat,
   tails: number[],
   add: (pattern: CallPattern) => number,
-  name: CallPattern = NAME,
+  name: 'any' | 'declared' | 'certain' = 'declared',
 ): CallPattern {
   const { begin, before, between, after, separator } = format;
   const beginPattern = createBeginPattern(begin);
@@ -51,18 +53,27 @@ export function compileSeparateParts(
   const starts = listArgumentStarts(format);
   const certainHead = createSequence(NAME, BLANK, withFlexibleBlanks(between), followedBy(starts, start));
   const afterName = createSequence(withFlexibleBlanks(between), createStart(format, start));
+  // Some leave out the sign that ends the mark around the name.
+  const argument = isBlankBetween ? [] : [followedBy(starts, start)];
   const declaredHead = createSequence(
     NAME,
     BLANK,
-    createAlternatives(...(isJson(format) && isBlankBetween ? [] : [afterName]), ...object),
+    createAlternatives(...(isJson(format) && isBlankBetween ? [] : [afterName]), ...object, ...argument),
   );
   // Blanks after a name do not show that it is one.
   const anyHead = isBlankBetween
-    ? createSequence(name, BLANK, followedBy(starts, start))
-    : createSequence(name, BLANK, afterName);
-  const afterHead = name === NAME ? declaredHead : createAlternatives(declaredHead, anyHead);
+    ? createSequence(ANY_NAME, BLANK, followedBy(starts, start))
+    : createSequence(ANY_NAME, BLANK, afterName);
+  const afterHead = { any: createAlternatives(declaredHead, anyHead), declared: declaredHead, certain: certainHead }[
+    name
+  ];
   const extra = isJson(format) ? ['}'] : [];
-  const ends = createEnds([...[...extra, ...format.closings].map(withFlexibleBlanks), ...WRAPPER_ENDS, END_TOKEN]);
+  const ends = createEnds([
+    ...[...extra, ...format.closings].map(withFlexibleBlanks),
+    ...listRenamed(begin, '</'),
+    ...WRAPPER_ENDS,
+    END_TOKEN,
+  ]);
   const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
   tails[tail] = add(createAlternatives(ends, next));
   const first = createSequence(beginPattern, withFlexibleBlanks(before), afterHead);
@@ -80,7 +91,13 @@ export function compileSeparateParts(
 
 /** Matches the text before all calls; models leave out the bracket of a list that has a mark. */
 const createBeginPattern = (begin: string): CallPattern =>
-  createAlternatives(...[begin, begin.replace(/(?<=>)\[$/, '')].map(withFlexibleBlanks));
+  createAlternatives(...[begin, begin.replace(/(?<=>)\[$/, '')].map(withFlexibleBlanks), ...listRenamed(begin, '<'));
+
+/** Matches the tag around all calls with any word after its special token: versions of a family name it differently. */
+function listRenamed(begin: string, bracket: '<' | '</'): CallPattern[] {
+  const token = /^\s*<([|｜]\w+[|｜])\w+>\s*$/.exec(begin)?.[1];
+  return token === undefined ? [] : [createSequence(bracket + token, ID, '>', BLANK)];
+}
 
 /** Tags that some models write around calls whose format has others. */
 const WRAPPERS = ['tool_call', 'tool_calls', 'function_calls'];
@@ -137,8 +154,8 @@ function listLastMarks(before: string): string[] {
 /** Text before a name from after its first mark, if it has another one: models leave the first out after `begin`. */
 const SECOND_MARK = /^\s*<[^<>]*>(\s*\w+\s*<[^<>]*>\s*)$/;
 
-/** Text that models may leave out: an id with the sign or mark before it, and the namespace of a tool's name. */
-const OPTIONAL_PART = new RegExp(`((?:\\[[A-Z_]+\\]|:)${ID_PLACE}|\\bfunctions\\.$)`);
+/** Text that models may leave out: an id with the sign or mark before it, the namespace of a tool's name, and a word between a mark and a colon. */
+const OPTIONAL_PART = new RegExp(`((?:\\[[A-Z_]+\\]|:)${ID_PLACE}|\\bfunctions\\.$|(?<=>)[a-z]+(?=:$))`);
 
 /**
  * Matches a text with any number of blanks where it has some, around its tags and at its end; an id where it has the place

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../../core/grammar.ts';
 import { createArgumentWriter, createWritingBody, escapeJson } from './argument-writer.ts';
 import {
+  allowsText,
   getItems,
   getOnlyType,
   getProperty,
@@ -10,6 +11,7 @@ import {
   type ValueType,
 } from './argument-value.ts';
 import type { CallBody } from './call-body.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import { splitTags } from './split-enclosure.ts';
 import { KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ValueMarks } from './tool-formats.ts';
 
@@ -35,19 +37,34 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
   const [nextKey = '', callEnd = ''] = implicitEnds;
   /** Tags that are complete, as in GLM, end such a value on its own line too. */
   const areComplete = /^<\w+>$/.test(syntax.beforeKey.trim());
+  /** Such a tag is also a text that a value may contain, unless a key and the mark after it follow. */
+  const nextKeyPattern = areComplete
+    ? new RegExp(
+        `${RegExp.escape(nextKey)}\\s*[\\w.-]{1,64}\\s*${RegExp.escape(splitTags(syntax.other.beforeValue)[0] ?? '')}$`,
+      )
+    : undefined;
   /** The last characters of a value. */
   let recent = '';
   const marksStrings = syntax.text.beforeValue !== syntax.other.beforeValue;
   /** If `<` starts a key, `</` ends the call. */
+  const hasKeyMark = syntax.beforeKey.trim() !== '';
   const mayEndInKey = syntax.beforeKey.endsWith('<');
   let state: 'between' | 'key' | 'value' | 'ended' = 'between';
   let seen = '';
   /** Characters of the mark before the key. */
   let keyStartLength = 0;
   let value = createValue(syntax.other, 'value');
+  /** Key of a value that may be all arguments. */
+  let wrapper: string | undefined;
 
   const takeBetween = (): 'more' | 'done-before' => {
-    const match = keyStart.exec(seen);
+    const match = hasKeyMark ? keyStart.exec(seen) : null;
+    if (!hasKeyMark && KEY_CHARACTER.test(seen.slice(-1))) {
+      seen = seen.slice(-1);
+      body.extraCharacters = 0;
+      state = 'key';
+      return 'more';
+    }
     if (match) {
       keyStartLength = seen.length;
       seen = '';
@@ -85,25 +102,34 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     const written = match[1] ?? '';
     // A key without a value may come before.
     const key = (areComplete ? (written.split(nextKey).at(-1) ?? '') : written).trim().replace(/^["']/, '');
-    const isTextMark = textMark !== undefined && marksStrings;
-    writer.startKey(key);
     const property = getProperty(parameters, key);
+    wrapper = property === undefined && WRAPPER_KEYS.has(key) ? key : undefined;
+    if (wrapper === undefined) writer.startKey(key);
+    const isTextMark =
+      textMark !== undefined && marksStrings && wrapper === undefined && allowsText(property, parameters);
     const hasType = marksStrings && match[3] === undefined;
-    const type = isTextMark ? 'text' : hasType ? 'value' : getValueType(property, parameters);
+    const type = isTextMark ? 'text' : hasType || wrapper !== undefined ? 'value' : getValueType(property, parameters);
     const marks = withKey(textMark === undefined ? syntax.other : syntax.text, key);
     value = createValue(marks, type, {
       hasCdata: syntax.hasCdata,
-      implicitEnds,
-      endsOnOwnLine: areComplete,
+      implicitEnds: areComplete ? [callEnd] : implicitEnds,
+      endsOnOwnLine: areComplete || /^<[|｜]/.test(nextKey),
+      keyPattern: nextKeyPattern,
       toJson: (text) => parseNested(text, syntax, property, parameters) ?? toAllowedJson(text, property, parameters),
     });
     seen = '';
     state = 'value';
     return 'more';
   };
+  const writeValue = (): void => {
+    const json = value.finish();
+    if (wrapper !== undefined && hasDeclaredMember(json, parameters)) return writer.writeMembers(json);
+    if (wrapper !== undefined) writer.startKey(wrapper);
+    writer.write(json);
+  };
   const finish = (): void => {
     if (state === 'ended') return;
-    if (state === 'value') writer.write(value.finish());
+    if (state === 'value') writeValue();
     state = 'ended';
     body.hasAllArguments = true;
     writer.end();
@@ -122,7 +148,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
           writer.write(value.takeCertain());
           return 'more';
         }
-        writer.write(value.finish());
+        writeValue();
         state = 'between';
         body.extraCharacters = 0;
         if (end === callEnd && end !== '') {
@@ -130,10 +156,13 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
           finish();
           return 'done';
         }
-        if (end === nextKey && end !== '') {
-          // The rest of a mark that is more than one tag follows.
+        if (nextKey !== '' && (end === nextKey || (areComplete && end.startsWith(nextKey)))) {
+          // The rest of a mark that is more than one tag follows, or the key has come.
           seen = nextKey;
-          return takeBetween();
+          if (end === nextKey) return takeBetween();
+          takeBetween();
+          seen = end.slice(nextKey.length);
+          return takeKey();
         }
         return 'more';
       }
@@ -144,6 +173,18 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
   });
   return body;
 }
+
+/** Keys under which models write an object of all arguments, if the tool has no argument of this name. */
+const WRAPPER_KEYS: ReadonlySet<string> = new Set(['arguments', 'parameters', 'properties', 'input']);
+
+/** Whether a JSON text is an object with an argument that the tool declares. */
+function hasDeclaredMember(json: string, parameters: JsonSchema | undefined): boolean {
+  const value = JSON.parse(json) as unknown;
+  return isRecord(value) && Object.keys(value).some((key) => getProperty(parameters, key) !== undefined);
+}
+
+/** Starts a key where no mark stands before it. */
+const KEY_CHARACTER = /[\p{L}\p{N}_$]/u;
 
 /** Value of one argument, from after the mark before it. */
 interface Value {
@@ -159,6 +200,8 @@ interface ValueOptions {
   /** Texts that end the value, on a line of their own or (`endsOnOwnLine`) also on that of the value. */
   readonly implicitEnds?: readonly string[];
   readonly endsOnOwnLine?: boolean;
+  /** A text at the end of which the value has ended before it. */
+  readonly keyPattern?: RegExp | undefined;
   readonly hasCdata?: boolean | undefined;
   /** Converts the text of a value that is not a string. */
   readonly toJson?: (text: string) => string;
@@ -167,12 +210,15 @@ interface ValueOptions {
 /** Shorter texts could stand on a line of a value. */
 const LINE_END_CHARS_MIN = 5;
 
+/** Characters of a key with the marks around it. */
+const KEY_MARK_CHARS_MAX = 96;
+
 const CDATA_START = '<![CDATA[';
 
 function createValue(
   { beforeValue, afterValue }: ValueMarks,
   type: ValueType,
-  { hasCdata = false, implicitEnds = [], endsOnOwnLine = false, toJson = toJsonValue }: ValueOptions = {},
+  { hasCdata = false, implicitEnds = [], endsOnOwnLine = false, keyPattern, toJson = toJsonValue }: ValueOptions = {},
 ): Value {
   let mark = afterValue.trim();
   /** Blanks that the format has around a value do not belong to it. */
@@ -213,14 +259,19 @@ function createValue(
       held += character;
       skipBlankBefore();
       if (!isStart && skipCdataStart()) return undefined;
-      const end = held.endsWith(mark) ? mark : lineEnds.find((one) => held.endsWith(one));
+      const end = held.endsWith(mark)
+        ? mark
+        : (lineEnds.find((one) => held.endsWith(one)) ?? (character === '>' ? keyPattern?.exec(held)?.[0] : undefined));
       if (end !== undefined) {
         held = held.slice(0, -end.length);
         return end.trimStart();
       }
-      if (held.length > heldMax) {
-        release(held.slice(0, -heldMax));
-        held = held.slice(-heldMax);
+      const tag = keyPattern === undefined ? -1 : held.lastIndexOf('<', held.lastIndexOf('>'));
+      // A tag stays until the text after it shows whether it is the mark of a key.
+      const kept = tag >= 0 && held.length - tag <= KEY_MARK_CHARS_MAX ? Math.max(heldMax, held.length - tag) : heldMax;
+      if (held.length > kept) {
+        release(held.slice(0, -kept));
+        held = held.slice(-kept);
       }
       return undefined;
     },
@@ -288,9 +339,11 @@ function parseNested(
     members.push({ key: name, json });
     rest = rest.slice(endsAt + end.length).trimStart();
   }
-  return type !== 'object' && members.every(({ key }) => key === ELEMENT_KEY)
-    ? `[${members.map(({ json }) => json).join(', ')}]`
-    : `{${members.map(({ key, json }) => `${JSON.stringify(key)}: ${json}`).join(', ')}}`;
+  const toList = (list: typeof members): string => `[${list.map(({ json }) => json).join(', ')}]`;
+  if (type !== 'object' && members.every(({ key }) => key === ELEMENT_KEY)) return toList(members);
+  // A key that is repeated is that of a list.
+  const lists = [...Map.groupBy(members, ({ key }) => key)];
+  return `{${lists.map(([key, list]) => `${JSON.stringify(key)}: ${list.length > 1 ? toList(list) : list[0]?.json}`).join(', ')}}`;
 }
 
 /** Returns the position of the mark that ends a value, in which values with the same key may be nested. */

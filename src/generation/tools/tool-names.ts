@@ -8,8 +8,11 @@ export interface ToolNames {
   readonly firstCodes: readonly number[];
 }
 
-/** Form of a tool's name in all protocols (docs/protocols/compatible.md), and the length that most of them allow. */
-const NAME = /^[\w-]{1,64}$/;
+/**
+ * Form of a tool's name in all protocols (docs/protocols/compatible.md), with the dots that models write after a namespace, and
+ * the length that most protocols allow.
+ */
+const NAME = /^[\w.-]{1,64}$/;
 
 /** Words in the position of a name: the type of a call in DeepSeek's older form, and Command R's answer without a tool. */
 const NO_TOOL = /^(?:function|directly[-_]answer)$/;

@@ -57,6 +57,11 @@ export const CALL_TEMPLATES: Readonly<Record<string, string>> = {
       `<|call>call:{{ call.name }}{{ '{' }}${forPairs(`{{ ',' if not loop.first }}{{ key }}:{% if value is string %}<|"|>{{ value }}<|"|>{% else %}{{ value | tojson }}{% endif %}`)}{{ '}' }}<call|>`,
     ),
   ),
+  'values between tokens, after keys without a mark': createTemplate(
+    inLoop(
+      `<call>call:{{ call.name }}{{ '{' }}${forPairs(`{{ ',' if not loop.first }}{{ key }}:<escape>${TEXT_OR_JSON}<escape>`)}{{ '}' }}</call>`,
+    ),
+  ),
   'keys as tags, with nested values': createTemplate(
     `{% macro show(value) %}{% if value is mapping %}{% for key, item in value.items() %}~<{{ key }}>{{ show(item) }}~</{{ key }}>{% endfor %}{% elif value is iterable and value is not string %}{% for item in value %}~<item>{{ show(item) }}~</item>{% endfor %}{% else %}${TEXT_OR_JSON}{% endif %}{% endmacro %}~<calls>${inLoop(
       `\n~<invoke name="{{ call.name }}">${forPairs('~<{{ key }}>{{ show(value) }}~</{{ key }}>')}~</invoke>`,

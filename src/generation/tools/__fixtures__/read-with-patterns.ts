@@ -143,7 +143,7 @@ function findValueEnd(text: string, from: number): number {
 
 function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const name = `(?<name>${names.map(escape).join('|')})`;
-  const anyName = '(?<name>[\\w-]{1,64})';
+  const anyName = '(?<name>[\\w.-]{1,64})';
   const createObject = (namePattern: string): string => `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${namePattern}"`;
   const object = createObject(name);
   const guessed = `${object}${B}(?:(?<value>,${B}"(?:arguments|parameters)"${B}:)|(?<closed>\\}))`;
@@ -177,7 +177,10 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   return [
     ...(isObjectFormat(format)
       ? format.openings.flatMap((opening) => pair(escape(opening) + B, createObject(anyName), [...format.closings, END_TOKEN]))
-      : [createParts({ ...format, closings: [...format.closings, END_TOKEN] }, true)]),
+      : [
+          createParts({ ...format, closings: [...format.closings, END_TOKEN] }, true),
+          ...format.openings.flatMap((opening) => pair(escape(opening) + B, guessed, format.closings)),
+        ]),
     ...pair(`${anyOf(FOREIGN_MARKS.map(([opening]) => opening))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings]),
     ...pair(`${fence}${anyOf(FENCED_MARKS.filter((mark) => !format.openings.includes(mark)))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings, '```']),
     ...FUNCTION_TAGS.map((parts) => createParts({ ...parts, closings: [...parts.closings, END_TOKEN] })),
