@@ -273,6 +273,15 @@ describe('planRequest with tools and output formats', () => {
     assert.deepEqual([none.engineRequest.phases, none.ignored], [[], ['response_format']]);
   });
 
+  it('removes the mark of an answer that the prompt has started and the model repeats', async () => {
+    const template =
+      "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{% if m.role == 'assistant' %}>>>all\n{{ m.content }}\n{% else %}{{ m.content }}\n{% endif %}{% endfor %}{% if add_generation_prompt %}>>>{% endif %}";
+    const plan = await createTestPlan({ toolUse: toolUse({ isParallel: true }) }, { template });
+    for (const start of ['>>>all', 'all']) assert.equal(runStages(plan, `${start}\nLet me see.`).text, 'Let me see.');
+    const { text, calls } = runStages(plan, 'f\n{"x": 1}>>>all\nDone.');
+    assert.deepEqual([text, calls], ['Done.', ['f']]);
+  });
+
   it('prevents and removes calls in the answer after a repeated call', async () => {
     const plan = await createTestPlan({}, { withoutCallsOf: [TOOL] });
     assert.deepEqual(plan.engineRequest.phases[0]?.grammar, { type: 'without', characters: '{`<[\n\r\t' });

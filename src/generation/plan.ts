@@ -229,7 +229,12 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
           // After the calls: marks inside arguments must stay.
           createMarkRemovalStage({
             choice,
-            marks: [...thought.removedMarks, ...(toolUse ? listSectionMarks(format, model) : [])],
+            marks: [
+              ...thought.removedMarks,
+              ...(toolUse ? listSectionMarks(format, model) : []),
+              // The signs with which the prompt ends, which the model repeats before a further part of its answer.
+              ...(toolPlan.preface === '' ? [] : thought.format.answerOpenings.map((mark) => toolPlan.preface + mark)),
+            ],
             endMarks: listEndTokens(model),
             keepsThoughts: thought.keepsThoughts,
             ...(!isHarmony && !outputFormat && thought.removedMarks.includes(thought.format.close)

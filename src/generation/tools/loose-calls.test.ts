@@ -323,6 +323,9 @@ describe('calls that differ from their format', () => {
     assert.deepEqual(read('<|calls_begin|><|call_begin|>functions.shop.find:0<|argument_begin|>{}', KIMI).calls, [
       ['shop.find', {}],
     ]);
+    const functionary = getUnshown('>>>all');
+    assert.deepEqual(read('>>>find\n{"a": 1}', functionary).calls, [['find', { a: 1 }]]);
+    assert.deepEqual(read('>>>all\n{"a": 1}', functionary).calls, []);
     for (const text of ['<function=find><parameter=a>1</parameter></function>', '<calls>{"name": "find"}</calls>'])
       assert.deepEqual(read(text, text.startsWith('<f') ? HERMES : MINIMAX), { content: text, calls: [] });
   });

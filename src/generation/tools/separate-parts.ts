@@ -62,7 +62,7 @@ export function compileSeparateParts(
   );
   // Blanks after a name do not show that it is one.
   const anyHead = isBlankBetween
-    ? createSequence(ANY_NAME, BLANK, followedBy(starts, start))
+    ? createSequence(ANY_NAME, BLANK, followedBy(isJson(format) ? ['{'] : starts, start))
     : createSequence(ANY_NAME, BLANK, afterName);
   const afterHead = { any: createAlternatives(declaredHead, anyHead), declared: declaredHead, certain: certainHead }[
     name

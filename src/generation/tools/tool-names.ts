@@ -14,8 +14,11 @@ export interface ToolNames {
  */
 const NAME = /^[\w.-]{1,64}$/;
 
-/** Words in the position of a name: the type of a call in DeepSeek's older form, and Command R's answer without a tool. */
-const NO_TOOL = /^(?:function|directly[-_]answer)$/;
+/**
+ * Words in the position of a name: the type of a call in DeepSeek's older form, Command R's answer without a tool, and
+ * functionary's recipient of an answer.
+ */
+const NO_TOOL = /^(?:function|directly[-_]answer|all)$/;
 
 export function createToolNames(names: readonly string[]): ToolNames {
   const nameSet = new Set(names);
