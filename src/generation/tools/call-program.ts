@@ -170,9 +170,9 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     ...own,
     ...foreign,
     // An object where the format has other syntax.
-    ...(nameKey === undefined ? format.openings : []).map((opening) =>
-      createShapes(createSequence(opening, BLANK), format.closings, looseObject),
-    ),
+    ...(nameKey === undefined ? format.openings : [])
+      .filter((opening) => !FOREIGN_OPENINGS.includes(opening))
+      .map((opening) => createShapes(createSequence(opening, BLANK), format.closings, looseObject)),
     // A format without any mark may follow words.
     ...(format.begin === '[' && format.between === '(' ? [ownParts] : []),
     ...(/^\[?\{/.test(format.begin + format.before) ? [createShapes('', [END_TOKEN], unmarkedCall)] : []),

@@ -347,6 +347,22 @@ describe('calls that differ from their format', () => {
       assert.deepEqual(read(text, format), { content: '', calls: [['add', { note }]] }, text);
   });
 
+  it('end a value whose mark is missing at the mark of a call that no value contains', () => {
+    const value = { beforeValue: '>', afterValue: `[|</${KEY_PLACE}>` };
+    const format: ToolFormat = {
+      ...MINIMAX,
+      before: '[|<invoke name="',
+      after: '[|</invoke>',
+      end: '[|</calls>',
+      arguments: { type: 'tags', beforeKey: '[|<', separator: '', text: value, other: value },
+      closings: ['[|</invoke>', '[|</calls>'],
+    };
+    assert.deepEqual(read('<calls>[|<invoke name="add">[|<note>a [|b[|</invoke>[|</calls>Bye', format), {
+      content: 'Bye',
+      calls: [['add', { note: 'a [|b' }]],
+    });
+  });
+
   it('end a value whose mark is missing at a mark of the next key that no value contains', () =>
     assert.deepEqual(
       read(

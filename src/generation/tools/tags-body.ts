@@ -33,8 +33,10 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
   const keyEnd = createKeyPattern(syntax);
   const keyEndCharacters = [syntax.text, syntax.other].map(({ beforeValue }) => beforeValue.trim().slice(-1));
   /** Texts on a line of their own that end a value whose mark is missing: of the next key, and of the call. */
-  const implicitEnds = [syntax.beforeKey, after].map((mark) => /^<[^<>]*>?/.exec(mark.trim())?.[0] ?? '');
-  const [nextKey = '', callEnd = ''] = implicitEnds;
+  const [nextKey = ''] = /^<[^<>]*>?/.exec(syntax.beforeKey.trim()) ?? [];
+  /** The mark of a call may start with a special token. */
+  const [callEnd = ''] = /^(?:<[^<>]*>?|[^\w\s]\S*?<\/[^<>]*>)/.exec(after.trim()) ?? [];
+  const implicitEnds = [nextKey, callEnd];
   /** Tags that are complete, as in GLM, end such a value on its own line too. */
   const areComplete = /^<\w+>$/.test(syntax.beforeKey.trim());
   /** Such a tag is also a text that a value may contain, unless a key and the mark after it follow. */
@@ -113,7 +115,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     value = createValue(marks, type, {
       hasCdata: syntax.hasCdata,
       implicitEnds: areComplete ? [callEnd] : implicitEnds,
-      endsOnOwnLine: areComplete || /^<[|｜]/.test(nextKey),
+      endsOnOwnLine: areComplete || [nextKey, callEnd].some((mark) => /^(?:<[|｜]|[^<])/.test(mark)),
       keyPattern: nextKeyPattern,
       toJson: (text) => parseNested(text, syntax, property, parameters) ?? toAllowedJson(text, property, parameters),
     });
@@ -143,8 +145,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
         recent = (recent + character).slice(-callEnd.length);
         if (end === undefined) {
           // Characters that may end the call must stay.
-          const start = recent.lastIndexOf('<');
-          body.extraCharacters = start >= 0 && callEnd.startsWith(recent.slice(start)) ? recent.length - start : 0;
+          body.extraCharacters = countMarkStart(recent, callEnd);
           writer.write(value.takeCertain());
           return 'more';
         }
@@ -185,6 +186,13 @@ function hasDeclaredMember(json: string, parameters: JsonSchema | undefined): bo
 
 /** Starts a key where no mark stands before it. */
 const KEY_CHARACTER = /[\p{L}\p{N}_$]/u;
+
+/** Counts the characters at the end of a text with which a mark starts. */
+function countMarkStart(text: string, mark: string): number {
+  let length = Math.min(text.length, mark.length);
+  while (length > 0 && !mark.startsWith(text.slice(-length))) length--;
+  return length;
+}
 
 /** Value of one argument, from after the mark before it. */
 interface Value {

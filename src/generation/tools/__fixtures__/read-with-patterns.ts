@@ -179,7 +179,9 @@ function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
       ? format.openings.flatMap((opening) => pair(escape(opening) + B, createObject(anyName), [...format.closings, END_TOKEN]))
       : [
           createParts({ ...format, closings: [...format.closings, END_TOKEN] }, true),
-          ...format.openings.flatMap((opening) => pair(escape(opening) + B, guessed, format.closings)),
+          ...format.openings
+            .filter((opening) => !FOREIGN_MARKS.some(([mark]) => mark === opening))
+            .flatMap((opening) => pair(escape(opening) + B, guessed, format.closings)),
         ]),
     ...pair(`${anyOf(FOREIGN_MARKS.map(([opening]) => opening))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings]),
     ...pair(`${fence}${anyOf(FENCED_MARKS.filter((mark) => !format.openings.includes(mark)))}${B}(?:${fence})?`, guessed, ['```', ...foreignClosings, '```']),
