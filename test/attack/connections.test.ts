@@ -137,6 +137,15 @@ const PIPELINING: readonly Attack[] = [
     },
   },
   {
+    name: '500 requests for /ready on one connection',
+    async run(target) {
+      const connection = await open(target);
+      await send(connection, HEALTH.replace('/health', '/ready').repeat(500));
+      await connection.untilAnswered(500);
+      assert.equal(connection.socket.closed, false);
+    },
+  },
+  {
     name: '64 KiB of requests for /health on each of 200 connections',
     async run(target) {
       const connections = await openMany(target, 200);
