@@ -270,19 +270,26 @@ const STREAMS: readonly Attack[] = [
   },
 ];
 
-const openWebSockets = (target: AttackTarget, count: number): Promise<WebSocket[]> =>
-  Promise.all(
-    Array.from({ length: count }, async () => {
-      const socket = new WebSocket(`ws://127.0.0.1:${target.port}/api-ws/v1/inference`, {
-        headers: { authorization: `Bearer ${target.key}` },
-        localAddress: ATTACKER_ADDRESS,
-      });
-      target.signal.addEventListener('abort', () => socket.terminate());
-      socket.on('error', () => undefined);
-      await once(socket, 'open');
-      return socket;
-    }),
-  );
+/** Opens websockets in groups, as `openMany` does. */
+async function openWebSockets(target: AttackTarget, count: number): Promise<WebSocket[]> {
+  const sockets: WebSocket[] = [];
+  while (sockets.length < count) {
+    const group = Math.min(50, count - sockets.length);
+    sockets.push(...(await Promise.all(Array.from({ length: group }, () => openWebSocket(target)))));
+  }
+  return sockets;
+}
+
+async function openWebSocket({ port, key, signal }: AttackTarget): Promise<WebSocket> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/api-ws/v1/inference`, {
+    headers: { authorization: `Bearer ${key}` },
+    localAddress: ATTACKER_ADDRESS,
+  });
+  signal.addEventListener('abort', () => socket.terminate());
+  socket.on('error', () => undefined);
+  await once(socket, 'open');
+  return socket;
+}
 
 const getConnection = (socket: WebSocket): Socket => (socket as unknown as { readonly _socket: Socket })._socket;
 
