@@ -1,3 +1,4 @@
+import { setImmediate as afterPendingWork } from 'node:timers/promises';
 import { getForwardedFields, type ResolvedModel } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { FindDocument } from '../../../core/document.ts';
@@ -26,6 +27,9 @@ import { getConversationId } from './head.ts';
 import { listIgnoredResponseFields } from './ignored-fields.ts';
 import { checkImages, checkResponseRules, checkSharedRules } from './rules.ts';
 import { ModelOnly, ResponseBody, createResponseTexts, type ResponseWire } from './schema.ts';
+
+/** Items that are converted in one step. A step of thousands of items takes some 100 ms. */
+const ITEMS_PER_STEP = 100;
 
 export interface ResponseRequestDeps extends Pick<ModelEndpointDeps, 'catalogue'> {
   readonly responses: Pick<Responses, 'findItems'>;
@@ -97,7 +101,10 @@ export async function parseResponseRequest(
         ids,
         kinds: 'all',
       });
+      // Thousands of items take long: others have their turn between the steps.
+      if (input.length > ITEMS_PER_STEP) await afterPendingWork();
       const items = { history: earlierItems.map(parseStoredItem), input: input.map(parseStoredItem) };
+      if (input.length > ITEMS_PER_STEP) await afterPendingWork();
       checkCallResults(items.input, { history: items.history, field: 'input' });
       checkImages(items.input, entry);
       const newContent = { instructions: wire.instructions ?? '', items: items.input, field: 'input' };
