@@ -87,6 +87,13 @@ describe('createCitationFilter', () => {
     assert.equal(filterAnswer([`${text}Nothing of it [1].`], 'number').text, `${text}Nothing of it.`);
   });
 
+  it('takes linear time for a long row of backticks', () => {
+    const before = process.cpuUsage();
+    const text = `${'`'.repeat(100_000)}x`;
+    for (let run = 0; run < 10; run++) assert.equal(filterAnswer([text]).text, text);
+    assert.ok(process.cpuUsage(before).user < 10_000_000);
+  });
+
   it('leaves brackets that cannot be citations: intervals, first elements, years', () => {
     const text = 'Both x[0] and a value of [0, 1] or [01] are its own, as [2024], [3-1] and [10-90] are, and [4:0].';
     for (const form of [undefined, 'number', 'attached'] as const) assert.equal(filterAnswer([text], form).text, text);

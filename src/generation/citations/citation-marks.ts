@@ -76,5 +76,5 @@ const TRAILING_BLANKS = new RegExp(`[ \\t\\r]{0,${BLANKS_MAX}}$`);
 export const countMarkFreeChars = (text: string): number => POSSIBLE_MARK_AT_END.exec(text)?.index ?? text.length;
 
 const POSSIBLE_MARK_AT_END = new RegExp(
-  `(?:[ \\t\\r]{0,${BLANKS_MAX}}(?:[\\[【][^[\\]【】\\n]{0,340}[\\]】]?)?|\`+|~+)$`,
+  `(?:[ \\t\\r]{0,${BLANKS_MAX}}(?:[\\[【][^[\\]【】\\n]{0,340}[\\]】]?)?|(?<!\`)\`+|(?<!~)~+)$`,
 );

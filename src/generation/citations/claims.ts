@@ -101,7 +101,7 @@ export function normalizeNumber(token: string, before: string): string {
   const digits = toAsciiDigits(token);
   const isGrouped = /^[1-9]\d{0,2}(?:[.,'’]\d{3})+$/.test(digits);
   const [whole = '', ...parts] = isGrouped ? [digits.replaceAll(/\D/g, '')] : digits.split(/\D/);
-  const part = parts.join('.').replace(/0+$/, '');
+  const part = parts.join('.').replace(/(?<!0)0+$/, '');
   // `.5` is one half, not five.
   if (/(?:^|[\s(])\.$/.test(before)) return `0.${digits}`;
   const isNegative = /(?:^|[\s(])[-−]$/.test(before);

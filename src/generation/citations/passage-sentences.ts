@@ -1,3 +1,4 @@
+import { CITED_SENTENCE_CHARS_MAX } from '../limits.ts';
 import { type ClaimTerms, readClaimTerms } from './claim-terms.ts';
 import { readClaims, readVocabulary } from './claims.ts';
 import { dependsOnPrevious } from './depends-on-previous.ts';
@@ -108,32 +109,61 @@ interface SplitSentence {
 const joinWords = (sentences: readonly SplitSentence[]): ReadonlySet<string> =>
   new Set(sentences.flatMap(({ words, numbers }) => [...words, ...numbers]));
 
-/** Splits a text into sentences. An empty line separates paragraphs; a line that only wraps the text does not. */
+/**
+ * Splits a text into sentences. An empty line separates paragraphs; a line that only wraps the text does not. A longer
+ * sentence than a claim can be is split, so that a text without full stops does not cost more than another one.
+ */
 function splitSentences(text: string): readonly SplitSentence[] {
   const segmenter = new Intl.Segmenter('und', { granularity: 'sentence' });
   const sentences: SplitSentence[] = [];
   for (const [paragraph, lines] of text.split(/\n\s*\n/).entries())
     for (const line of joinWrappedLines(lines.split('\n')))
-      for (const { segment } of segmenter.segment(line)) {
-        const sentence = segment.trim();
-        if (sentence !== '') sentences.push({ text: sentence, paragraph, ...readVocabulary(sentence) });
-      }
+      for (const { segment } of segmenter.segment(line))
+        for (const part of splitLongText(segment)) {
+          const sentence = part.trim();
+          if (sentence !== '') sentences.push({ text: sentence, paragraph, ...readVocabulary(sentence) });
+        }
   return sentences;
+}
+
+/** Splits a text into parts of at most CITED_SENTENCE_CHARS_MAX characters, between words where there are spaces. */
+function splitLongText(text: string): readonly string[] {
+  const parts: string[] = [];
+  let start = 0;
+  while (text.length - start > CITED_SENTENCE_CHARS_MAX) {
+    const limit = start + CITED_SENTENCE_CHARS_MAX;
+    const space = text.lastIndexOf(' ', limit);
+    const end = space > start ? space : limit;
+    parts.push(text.slice(start, end));
+    start = end;
+  }
+  return [...parts, text.slice(start)];
 }
 
 /** Joins a line that starts with a small letter with the line before it. */
 function joinWrappedLines(lines: readonly string[]): readonly string[] {
   const joined: string[] = [];
+  /** Lines that belong together, and their characters with a space after each. */
+  let parts: string[] = [];
+  let length = 0;
+  const finish = (): void => {
+    if (parts.length > 0) joined.push(parts.join(' '));
+    parts = [];
+    length = 0;
+  };
   for (const line of lines) {
-    const last = joined.at(-1);
+    const text = line.trim();
+    const last = parts.at(-1);
     const isWrapped =
       last !== undefined &&
-      (/^\s*\p{Ll}/u.test(line) || last.length >= WRAPPED_LINE_CHARS_MIN) &&
-      /[^.!?:。！？|]\s*$/.test(last) &&
-      !/^\s*(?:[-*+#|>•]|\d{1,3}[.)])/.test(line);
-    if (isWrapped) joined[joined.length - 1] = `${last.trimEnd()} ${line.trimStart()}`;
-    else joined.push(line);
+      (/^\p{Ll}/u.test(text) || length > WRAPPED_LINE_CHARS_MIN) &&
+      /[^.!?:。！？|]$/.test(last.slice(-1)) &&
+      !/^(?:[-*+#|>•]|\d{1,3}[.)])/.test(text);
+    if (!isWrapped) finish();
+    parts.push(text);
+    length += text.length + 1;
   }
+  finish();
   return joined;
 }
 

@@ -65,4 +65,23 @@ describe('markdownToBlocks', () => {
       'The mill has ground flour since 1727.',
     );
   });
+
+  it('takes linear time for headings with blanks and for unclosed comments', () => {
+    const before = process.cpuUsage();
+    for (const text of [
+      `# a${' '.repeat(59_000)}b`,
+      `#${' '.repeat(1_500)}a${' '.repeat(1_500)}\rb`,
+      '<!--'.repeat(15_000),
+    ])
+      for (let run = 0; run < 10; run++) markdownToBlocks(text);
+    assert.ok(process.cpuUsage(before).user < 10_000_000);
+  });
+
+  it('reads headings with closing marks', () => {
+    const text = ['# Pump ##', '', 'It moves.', '', '## C++ ', '', 'It runs.', '', '### #', '', 'It ends.'].join('\n');
+    assert.deepEqual(
+      markdownToBlocks(text).map(({ headings }) => headings),
+      [['Pump'], ['Pump', 'C++'], ['Pump', 'C++', '']],
+    );
+  });
 });

@@ -26,7 +26,7 @@ export function markdownToBlocks(text: string): readonly TextBlock[] {
     openLines = [];
     isItem = false;
   };
-  const lines = text.replaceAll(/<!--.*?-->/gs, ' ').split('\n');
+  const lines = text.replaceAll(/<!--(?:(?!<!--).)*?-->/gs, ' ').split('\n');
   // A text that starts inside code has an odd number of fences; which lines are code is then unknown.
   const isPaired = lines.filter((line) => FENCE.test(line)).length % 2 === 0;
   const isWrapped = lines.every((line) => line.length <= WRAPPED_LINE_CHARS_MAX);
@@ -46,8 +46,15 @@ export function markdownToBlocks(text: string): readonly TextBlock[] {
     }
     if (isNonProse(line, openLines.length > 0)) {
       closeBlock();
-      const [, marks = '', heading = ''] = HEADING.exec(line) ?? [];
-      if (marks !== '') setHeading(heading, marks.length);
+      const [start = '', marks = ''] = HEADING_START.exec(line) ?? [];
+      if (marks !== '')
+        setHeading(
+          line
+            .slice(start.length)
+            .trim()
+            .replace(/(?:^|\s)#+$/, ''),
+          marks.length,
+        );
       continue;
     }
     const item = ITEM.exec(line);
@@ -59,7 +66,7 @@ export function markdownToBlocks(text: string): readonly TextBlock[] {
   return blocks;
 }
 
-const HEADING = /^\s*(#{1,6})(?:\s+(.*?))?(?:\s#*)?\s*$/;
+const HEADING_START = /^\s*(#{1,6})(?=\s|$)/;
 /** Headings of boxes, below which the section goes on. */
 const ADMONITION =
   /^\s*(?:note|tip|hint|warning|caution|important|danger|attention|see also|example\s*[\d.]*)s?:?\s*$/i;
