@@ -1,4 +1,5 @@
 import { isCommonWord, normalizeNumber, readVocabulary, stemWord, TOKEN } from './claims.ts';
+import { countNegations } from './negations.ts';
 import { findOpposites } from './opposites.ts';
 
 /** A part of a sentence between punctuation and conjunctions. */
@@ -22,11 +23,11 @@ export interface ClaimTerms {
 }
 
 export function readClaimTerms(sentence: string): ClaimTerms {
-  const text = sentence.normalize('NFKC').replaceAll(/\bnot (?:only|just|merely)\b/gi, ' ');
+  const text = sentence.normalize('NFKC');
   const clauses = mergeShortClauses(
     text.split(CLAUSE_END).map((part) => ({
       terms: readTerms(part),
-      negations: part.match(NEGATION)?.length ?? 0,
+      negations: countNegations(part),
       isNecessary: NECESSITY.test(part),
       isPossible: POSSIBILITY.test(part) && !/\bonly\b|\bnot\b/i.test(part),
     })),
@@ -38,9 +39,6 @@ export function readClaimTerms(sentence: string): ClaimTerms {
 /** Punctuation and conjunctions between clauses. A comma between digits is part of a number. */
 const CLAUSE_END =
   /[;:()（）；：—–]|,(?!\d)|[，、](?!\p{N})|\b(?:but|while|whereas|although|though|unless|if|when|because|which|until|otherwise|and)\b/iu;
-
-const NEGATION =
-  /\b(?:not|no|never|none|nothing|without|cannot|neither|nor)\b|n['’]t\b|\bnon-(?=\p{L})|不(?![过仅断同但久少只])|没有|尚未|从未|并未|并非|无法|无需/giu;
 
 const NECESSITY = /\b(?:must|(?:has|have|had) to)\b/i;
 const POSSIBILITY = /\b(?:may|can|might|could)\b/i;

@@ -86,7 +86,7 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
     'while who whom whose why within yes yesterday yet according instead moreover furthermore meanwhile currently recently generally ' +
     'overall visitors people source sources result results page answer based ' +
     'aber auch auf aus bei bis das dass dem den der des die ein eine einem einen einer eines für hat ihr im ist mit nach nicht noch oder ' +
-    'sein sich sie sind über um und unter von vor war werden wie wird zu zum zur ' +
+    'kein keine keinem keinen keiner keines nie niemals nichts sein sich sie sind über um und unter von vor war werden wie wird zu zum zur ' +
     'au aux avec ce cette ces dans de des du elle en est et il la le les leur mais ne ou par pas plus pour que qui sa se ses son sont sur ' +
     'un une como con del el los las más para pero por que ser son sus'
   ).split(' '),

@@ -19,7 +19,14 @@ const NO_WORDS: ReadonlySet<string> = new Set();
 
 /** Pairs that relate two things: `A is older than B` is `B is newer than A`. */
 const RELATION_PAIRS =
-  'before/after earlier/later older/newer less/more fewer/more smaller/larger lower/higher shorter/longer slower/faster above/below over/under greater/less precedes/follows parent/child minus/minus than/than';
+  'before/after earlier/later older/newer less/more fewer/more smaller/larger lower/higher shorter/longer slower/faster above/below over/under greater/less precedes/follows parent/child minus/minus than/than ' +
+  '大于/小于 高于/低于 多于/少于 早于/晚于 之前/之后 以前/以后';
+
+/** Pairs of Chinese, some of which Japanese shares. `允许` and `禁止` differ by a negation (`negations.ts`). */
+const CHINESE_PAIRS =
+  '启用/禁用 启用/停用 启用/关闭 啟用/停用 開啟/關閉 开启/关闭 打开/关闭 开启/禁用 启动/停止 開始/終了 开始/结束 增加/减少 增大/减小 上升/下降 升高/降低 提高/降低 最大/最小 最多/最少 ' +
+  '最高/最低 最新/最旧 最早/最晚 至少/至多 上限/下限 允许/拒绝 接受/拒绝 成功/失败 添加/删除 新增/删除 加密/解密 压缩/解压 编码/解码 读取/写入 输入/输出 上传/下载 同步/异步 升序/降序 ' +
+  '公开/私有 本地/远程 内部/外部 静态/动态 自动/手动 必需/可选 必填/可选 有效/无效 有効/無効 升级/降级 锁定/解锁 阻塞/放行';
 
 /** Pairs that describe one thing: Parley's own list of frequent English pairs, without negating words. */
 const PAIRS =
@@ -35,7 +42,8 @@ const PAIRS =
   'committed/uncommitted shared/exclusive eager/lazy single/multiple safe/dangerous deprecated/recommended north/south northern/southern east/west ' +
   'eastern/western win/lose won/lost buy/sell bought/sold arrive/depart arrived/left alive/dead cheap/expensive young/old rich/poor hot/cold warm/cold ' +
   'forward/backward forwards/backwards keep/discard retain/discard preserve/discard blocking/nonblocking read-only/writable odd/even immediately/eventually ' +
-  'immediately/later acquire/release exist/missing best/worst better/worse easy/difficult often/rarely usually/rarely major/minor full/empty most/least';
+  'immediately/later acquire/release exist/missing best/worst better/worse easy/difficult often/rarely usually/rarely major/minor full/empty most/least ' +
+  CHINESE_PAIRS;
 
 const splitPairs = (pairs: string): readonly (readonly [string, string])[] =>
   pairs.split(' ').flatMap((pair) => {

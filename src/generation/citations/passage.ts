@@ -3,6 +3,7 @@ import { readClaimTerms, type ClaimTerms } from './claim-terms.ts';
 import { readClaims, isUnspaced, readVocabulary, type Claims } from './claims.ts';
 import { readIdentifiers } from './identifiers.ts';
 import { findContradiction } from './contradiction.ts';
+import { hasKnownNegations } from './negations.ts';
 import { createPassageSentences, type PassageSentence, type PassageSentences } from './passage-sentences.ts';
 
 /** How well a passage supports a sentence. */
@@ -16,7 +17,10 @@ export interface PassageMatch {
 /** A text that sentences are compared with; it is analyzed once. */
 export interface Passage {
   compareSentence(sentence: string): PassageMatch;
-  /** Whether the passage supports the sentence so clearly that it may be cited although the model did not cite it. */
+  /**
+   * Whether the passage supports the sentence so clearly that it may be cited although the model did not cite it. False
+   * for languages whose negations are unknown.
+   */
   clearlySupports(sentence: string): boolean;
   /** Returns the most similar sentence of the passage, cut to CITATION_QUOTE_CHARS_MAX. */
   findNearestSentence(sentence: string): string;
@@ -59,6 +63,8 @@ export function createPassage(text: string, title = ''): Passage {
   const citedText = text.slice(0, CITATION_SOURCE_CHARS_MAX);
   const titleWords = readVocabulary(title).words;
   let cached: PassageSentences | undefined;
+  let cachedNegations: boolean | undefined;
+  const canFindNegations = (): boolean => (cachedNegations ??= hasKnownNegations(citedText));
   const getSentences = (): PassageSentences => (cached ??= createPassageSentences(citedText));
 
   const findBest = (sentence: string): Candidate | undefined => {
@@ -101,6 +107,7 @@ export function createPassage(text: string, title = ''): Passage {
     clearlySupports(sentence) {
       const { words, numbers } = readClaims(sentence);
       if (words.size + numbers.size < (isUnspaced(sentence) ? CLEAR_PAIRS_MIN : CLEAR_WORDS_MIN)) return false;
+      if (!canFindNegations()) return false;
       const { isSupported, wordShare } = findBest(sentence) ?? NO_MATCH;
       return isSupported && wordShare >= CLEAR_SHARE_MIN;
     },
