@@ -1,3 +1,4 @@
+import { normalizeChineseNumbers } from './chinese-numbers.ts';
 import { isCommonWord, normalizeNumber, readVocabulary, stemWord, TOKEN } from './claims.ts';
 import { countNegations } from './negations.ts';
 import { findOpposites } from './opposites.ts';
@@ -23,7 +24,7 @@ export interface ClaimTerms {
 }
 
 export function readClaimTerms(sentence: string): ClaimTerms {
-  const text = sentence.normalize('NFKC');
+  const text = normalizeChineseNumbers(sentence.normalize('NFKC'));
   const clauses = mergeShortClauses(
     text.split(CLAUSE_END).map((part) => ({
       terms: readTerms(part),

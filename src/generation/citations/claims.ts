@@ -1,3 +1,4 @@
+import { normalizeChineseNumbers } from './chinese-numbers.ts';
 import { NUMBER_WORDS } from './number-words.ts';
 
 /** The parts of a text that can be compared with another text. */
@@ -22,7 +23,7 @@ function parse(text: string, { isVocabulary }: { readonly isVocabulary: boolean 
   const numbers = new Set<string>();
   const names = new Set<string>();
   const words = new Set<string>();
-  const normal = text.normalize('NFKC');
+  const normal = normalizeChineseNumbers(text.normalize('NFKC'));
   const hasCapitalNames = !isVocabulary && !GERMAN_FUNCTION_WORDS.test(normal);
   let isFirst = true;
   for (const { 0: token, index, groups } of normal.matchAll(TOKEN)) {

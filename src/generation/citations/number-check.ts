@@ -1,3 +1,4 @@
+import { normalizeChineseNumbers } from './chinese-numbers.ts';
 import { normalizeNumber, readVocabulary } from './claims.ts';
 import { NUMBER_WORDS } from './number-words.ts';
 
@@ -38,7 +39,7 @@ interface Token {
 const TOKEN = /\p{Nd}+(?:[.,'’]\p{Nd}+)*|[%‰°]|\p{Script=Han}|(?!\p{Script=Han})\p{L}[\p{L}\p{M}]*/gu;
 
 function tokenize(text: string): readonly Token[] {
-  const normal = text.normalize('NFKC').replaceAll(/per ?cent\b/gi, '%');
+  const normal = normalizeChineseNumbers(text.normalize('NFKC')).replaceAll(/per ?cent\b/gi, '%');
   return [...normal.matchAll(TOKEN)].map(({ 0: token, index }) => {
     const isNumber = /^\p{Nd}/u.test(token);
     const [key = token] = isNumber
