@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { afterEach, describe, test } from 'node:test';
 import { until } from '../../test/until.ts';
+import type { Tenant } from '../core/context.ts';
 import { createTestDocx } from './__fixtures__/test-zip.ts';
 import { createDocumentExtractor, type DocumentExtractorOptions } from './document-extractor.ts';
 
@@ -11,17 +12,18 @@ async function* yieldPieces(bytes: Uint8Array, size = 64 * 1024): AsyncGenerator
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 const NEVER_ABORTED = new AbortController().signal;
+const TENANT = { region: 'cn-beijing', workspace: 'ws' } as const;
 
 const read = async (name: string, bytes: Uint8Array, options?: DocumentExtractorOptions, signal = NEVER_ABORTED) => {
   const result = await createDocumentExtractor(options)(yieldPieces(bytes), {
-    workspace: 'ws',
+    tenant: TENANT,
     name,
     sizeBytes: bytes.length,
     signal,
   });
   return result.type === 'failed' ? result.reason : `${result.kind}: ${Buffer.from(result.text).toString()}`;
 };
-const REQUEST = { workspace: 'ws', signal: NEVER_ABORTED };
+const REQUEST = { tenant: TENANT, signal: NEVER_ABORTED };
 
 /** Returns the ids of the processes that read documents for this one. */
 const listReaders = (): readonly number[] =>
@@ -48,7 +50,7 @@ describe('createDocumentExtractor', () => {
   test('returns the same text for every piece size', async () => {
     const bytes = readFileSync(new URL('./__fixtures__/two-pages.pdf', import.meta.url));
     const extract = createDocumentExtractor();
-    const request = { workspace: 'ws', name: 'a', sizeBytes: bytes.length, signal: NEVER_ABORTED };
+    const request = { tenant: TENANT, name: 'a', sizeBytes: bytes.length, signal: NEVER_ABORTED };
     const result = await extract(yieldPieces(bytes, 100), request);
     assert.ok(result.type === 'text' && result.kind === 'pdf');
     assert.equal(await read('ü.txt', Buffer.from('grün 中😀')), 'text: grün 中😀');
@@ -71,7 +73,7 @@ describe('createDocumentExtractor', () => {
   test('refuses a document above the size limit without starting a process', async () => {
     const extract = createDocumentExtractor({ limits: { sourceBytesMax: 10 } });
     const result = await extract(yieldPieces(Buffer.alloc(0)), {
-      workspace: 'ws',
+      tenant: TENANT,
       name: 'a',
       sizeBytes: 11,
       signal: NEVER_ABORTED,
@@ -89,7 +91,7 @@ describe('createDocumentExtractor', () => {
     }
     const extract = createDocumentExtractor();
     const result = await extract(many(), {
-      workspace: 'ws',
+      tenant: TENANT,
       name: 'a.csv',
       sizeBytes: line.length * 1_400,
       signal: NEVER_ABORTED,
@@ -109,7 +111,7 @@ describe('createDocumentExtractor', () => {
       later.abort(new Error('nobody waits any more'));
       yield SLOW_DOCUMENT.subarray(-1);
     }
-    const request = { workspace: 'ws', name: 'a.docx', sizeBytes: SLOW_DOCUMENT.length, signal: later.signal };
+    const request = { tenant: TENANT, name: 'a.docx', sizeBytes: SLOW_DOCUMENT.length, signal: later.signal };
     await assert.rejects(createDocumentExtractor()(source(), request), { message: 'nobody waits any more' });
   });
 
@@ -119,18 +121,18 @@ describe('createDocumentExtractor', () => {
       yield Buffer.from('a');
       throw new Error('the disk is gone');
     }
-    await assert.rejects(extract(broken(), { workspace: 'ws', name: 'a', sizeBytes: 5, signal: NEVER_ABORTED }), {
+    await assert.rejects(extract(broken(), { tenant: TENANT, name: 'a', sizeBytes: 5, signal: NEVER_ABORTED }), {
       message: 'the disk is gone',
     });
     const short = extract(yieldPieces(Buffer.from('ab')), {
-      workspace: 'ws',
+      tenant: TENANT,
       name: 'a',
       sizeBytes: 5,
       signal: NEVER_ABORTED,
     });
     await assert.rejects(short, /fewer bytes/);
     const long = extract(yieldPieces(Buffer.from('abcdef')), {
-      workspace: 'ws',
+      tenant: TENANT,
       name: 'a',
       sizeBytes: 5,
       signal: NEVER_ABORTED,
@@ -178,14 +180,22 @@ describe('createDocumentExtractor', () => {
     assert.equal((await reading).type, 'text');
   });
 
-  test('never reads documents of two workspaces in one process', async () => {
+  test('never reads documents of two workspaces or regions in one process', async () => {
     const extract = createDocumentExtractor();
-    const readFor = async (workspace: string) => {
+    const readFor = async (tenant: Tenant) => {
       const known = new Set(listReaders());
-      await extract([Buffer.from('<p>a')], { ...REQUEST, workspace, name: 'a.html', sizeBytes: 4 });
+      await extract([Buffer.from('<p>a')], { ...REQUEST, tenant, name: 'a.html', sizeBytes: 4 });
       return listReaders().filter((pid) => !known.has(pid)).length;
     };
-    assert.deepEqual([await readFor('one'), await readFor('two'), await readFor('one')], [1, 1, 0]);
+    const tenants: readonly Tenant[] = [
+      TENANT,
+      { ...TENANT, workspace: 'other' },
+      { ...TENANT, region: 'eu-central-1' },
+      TENANT,
+    ];
+    const started: number[] = [];
+    for (const tenant of tenants) started.push(await readFor(tenant));
+    assert.deepEqual(started, [1, 1, 1, 0]);
   });
 
   test('ends the process of an office document at once, and an idle one soon', async () => {
@@ -199,7 +209,7 @@ describe('createDocumentExtractor', () => {
     const url = new URL('./document-extractor.ts', import.meta.url).href;
     const program = `
       const { createDocumentExtractor } = await import(${JSON.stringify(url)});
-      const request = { workspace: 'w', name: 'a.html', sizeBytes: 4, signal: new AbortController().signal };
+      const request = { tenant: ${JSON.stringify(TENANT)}, name: 'a.html', sizeBytes: 4, signal: new AbortController().signal };
       console.log((await createDocumentExtractor({ idleMs: 600_000 })([Buffer.from('<p>a')], request)).type);`;
     const options = { encoding: 'utf8', timeout: 60_000 } as const;
     assert.equal(execFileSync(process.execPath, ['--input-type=module', '-e', program], options).trim(), 'text');
@@ -208,7 +218,7 @@ describe('createDocumentExtractor', () => {
   test('queues extractions, and refuses more than the queue holds', async () => {
     const extract = createDocumentExtractor({ concurrency: 1, queueLengthMax: 1 });
     const one = () =>
-      extract(yieldPieces(Buffer.from('a')), { workspace: 'ws', name: 'a', sizeBytes: 1, signal: NEVER_ABORTED });
+      extract(yieldPieces(Buffer.from('a')), { tenant: TENANT, name: 'a', sizeBytes: 1, signal: NEVER_ABORTED });
     const [first, second] = [one(), one()];
     await assert.rejects(one(), { kind: 'overloaded' });
     assert.deepEqual([(await first).type, (await second).type, (await one()).type], ['text', 'text', 'text']);
@@ -222,8 +232,13 @@ describe('createDocumentExtractor', () => {
       yield Buffer.from('a');
     }
     const request = { name: 'a', sizeBytes: 1, signal: NEVER_ABORTED };
-    const slow = [1, 2, 3].map(() => extract(holdSource(), { ...request, workspace: 'attacker' }));
-    const other = await extract(yieldPieces(Buffer.from('b')), { ...request, workspace: 'other' });
+    const slow = [1, 2, 3].map(() =>
+      extract(holdSource(), { ...request, tenant: { ...TENANT, workspace: 'attacker' } }),
+    );
+    const other = await extract(yieldPieces(Buffer.from('b')), {
+      ...request,
+      tenant: { ...TENANT, workspace: 'other' },
+    });
     assert.equal(other.type, 'text');
     release();
     assert.ok((await Promise.all(slow)).every(({ type }) => type === 'text'));
@@ -238,7 +253,7 @@ describe('createDocumentExtractor', () => {
   test('frees the place in the queue of an aborted extraction', async () => {
     const extract = createDocumentExtractor({ concurrency: 1, queueLengthMax: 1 });
     const controller = new AbortController();
-    const request = { workspace: 'ws', name: 'a', sizeBytes: 1 };
+    const request = { tenant: TENANT, name: 'a', sizeBytes: 1 };
     const first = extract(yieldPieces(Buffer.from('a')), { ...request, signal: NEVER_ABORTED });
     const second = extract(yieldPieces(Buffer.from('a')), { ...request, signal: controller.signal });
     controller.abort(new Error('gone'));

@@ -1,3 +1,4 @@
+import type { Tenant } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import {
   DOCUMENT_BYTES_MAX,
@@ -14,6 +15,7 @@ import {
   REUSED_READER_DOCUMENTS_MAX,
   REUSED_READER_IDLE_MS,
 } from './limits.ts';
+import { createTenantKey } from '../core/tenant-key.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { createSharedSemaphore } from '../lib/shared-semaphore.ts';
 import { detectKind } from './detect-kind.ts';
@@ -22,8 +24,8 @@ import { startDocumentReader, type DocumentReader, type DocumentBytes, type Read
 import { createReaderPool, type ReaderPool } from './reader-pool.ts';
 
 export interface ExtractionRequest {
-  /** Workspace that the extraction works for. No workspace takes all processes. */
-  readonly workspace: string;
+  /** Tenant that the extraction works for. No tenant takes all processes. */
+  readonly tenant: Tenant;
   readonly name: string;
   /** Exact size of the source. */
   readonly sizeBytes: number;
@@ -83,7 +85,7 @@ export function createDocumentExtractor({
       return { type: 'failed', reason };
     }
     if (request.sizeBytes === 0) return { type: 'failed', reason: 'The file is empty.' };
-    const release = await semaphore.acquire(request.workspace, request.signal);
+    const release = await semaphore.acquire(createTenantKey(request.tenant), request.signal);
     try {
       // The caller may have left while waiting.
       request.signal.throwIfAborted();
@@ -157,7 +159,7 @@ async function readInPool(
   request: ExtractionRequest,
   { pool, limits }: { readonly pool: ReaderPool; readonly limits: ExtractionLimits },
 ): Promise<ExtractionResult> {
-  const reader = pool.take(request.workspace);
+  const reader = pool.take(createTenantKey(request.tenant));
   const isFirst = reader.getDocumentCount() === 0;
   let isReusable = false;
   try {
@@ -168,7 +170,7 @@ async function readInPool(
     }
     if (typeof outcome === 'string' && isFirst) throw createEndedError(reader, outcome);
   } finally {
-    if (isReusable) pool.release(request.workspace, reader);
+    if (isReusable) pool.release(createTenantKey(request.tenant), reader);
     else reader.kill();
   }
   return await readAlone([document], request, limits);

@@ -21,7 +21,7 @@ describe('createInlineExtractor', () => {
       (async function* () {
         yield all;
       })(),
-      { workspace: 'ws', name, sizeBytes: all.length, signal },
+      { tenant: { region: 'cn-beijing', workspace: 'ws' }, name, sizeBytes: all.length, signal },
     );
     return result.type === 'text' ? `${result.kind}: ${Buffer.from(result.text).toString()}` : result.reason;
   };

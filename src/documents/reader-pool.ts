@@ -2,13 +2,13 @@ import { startDocumentReader, type DocumentReader } from './document-reader.ts';
 
 /**
  * Processes that read simple documents one after the other: the start of a process takes a hundred times as long as the
- * reading of a page. A process reads documents of one workspace only, so that no document meets those of another one.
+ * reading of a page. A process reads documents of one tenant only, so that no document meets those of another one.
  */
 export interface ReaderPool {
-  /** Returns an idle process of the workspace, or a new one. The caller gives it back or kills it. */
-  take(workspace: string): DocumentReader;
+  /** Returns an idle process of the tenant, or a new one. The caller gives it back or kills it. */
+  take(tenantKey: string): DocumentReader;
   /** Keeps a process for the next document, unless it has read enough. */
-  release(workspace: string, reader: DocumentReader): void;
+  release(tenantKey: string, reader: DocumentReader): void;
 }
 
 export interface ReaderPoolOptions {
@@ -21,7 +21,7 @@ export interface ReaderPoolOptions {
 }
 
 interface IdleReader {
-  readonly workspace: string;
+  readonly tenantKey: string;
   readonly reader: DocumentReader;
   readonly timer: NodeJS.Timeout;
 }
@@ -37,9 +37,9 @@ export function createReaderPool({ idleMax, documentsPerProcess, idleMs }: Reade
   };
 
   return {
-    take(workspace) {
+    take(tenantKey) {
       for (const idle of idleReaders) {
-        if (idle.workspace !== workspace) continue;
+        if (idle.tenantKey !== tenantKey) continue;
         if (idle.reader.hasEnded()) {
           retire(idle);
           continue;
@@ -51,10 +51,10 @@ export function createReaderPool({ idleMax, documentsPerProcess, idleMs }: Reade
       }
       return startDocumentReader({ freezesBuiltIns: true });
     },
-    release(workspace, reader) {
+    release(tenantKey, reader) {
       if (reader.getDocumentCount() >= documentsPerProcess) return reader.kill();
       reader.setReferenced(false);
-      const idle: IdleReader = { workspace, reader, timer: setTimeout(() => retire(idle), idleMs).unref() };
+      const idle: IdleReader = { tenantKey, reader, timer: setTimeout(() => retire(idle), idleMs).unref() };
       idleReaders.add(idle);
       const [oldest] = idleReaders;
       if (oldest && idleReaders.size > idleMax) retire(oldest);

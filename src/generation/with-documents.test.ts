@@ -164,11 +164,12 @@ describe('createWithDocuments', () => {
       assert.deepEqual(message?.content, [text('<document name="a.txt">\ngrün\n</document>')]);
     }
     assert.equal(extracted, 1);
-    await resolveMessages(generationRequest, undefined, {
-      ...CONTEXT,
-      owner: { ...CONTEXT.owner, workspace: 'other' },
-    });
-    assert.equal(extracted, 2, 'another workspace must not notice from the time that the text is cached');
+    const others = [
+      { ...CONTEXT.owner, workspace: 'other' },
+      { ...CONTEXT.owner, region: 'eu-central-1' },
+    ] as const;
+    for (const owner of others) await resolveMessages(generationRequest, undefined, { ...CONTEXT, owner });
+    assert.equal(extracted, 3, 'another tenant must not notice from the time that the text is cached');
     await assert.rejects(resolveMessages(request({ role: 'user', content: [data('broken', 'x')] })), {
       kind: 'invalid-request',
       message: 'broken: The file is damaged.',

@@ -119,17 +119,18 @@ function createReadData(
     max: DOCUMENT_CACHE_ENTRIES_MAX,
     maxSize: DOCUMENT_CACHE_BYTES_MAX,
   });
-  return async ({ name, base64 }, { owner: { workspace }, signal }) => {
+  return async ({ name, base64 }, { owner: { region, workspace }, signal }) => {
     // The file name decides the kind of a text, so it is part of the key. The time that a request takes must not tell
-    // which documents other workspaces have.
+    // which documents other tenants have.
     const key = createHash('sha256')
-      .update(`${JSON.stringify([workspace, name])}\n`)
+      .update(`${JSON.stringify([region, workspace, name])}\n`)
       .update(base64)
       .digest('base64');
     let text = cachedTexts.get(key);
     if (text === undefined) {
       const bytes = Buffer.from(base64, 'base64');
-      const extracted = await extract(toByteStream(bytes), { workspace, name, sizeBytes: bytes.length, signal });
+      const tenant = { region, workspace };
+      const extracted = await extract(toByteStream(bytes), { tenant, name, sizeBytes: bytes.length, signal });
       if (extracted.type === 'failed') throw new ServiceError('invalid-request', `${name}: ${extracted.reason}`);
       text = Buffer.from(extracted.text).toString('utf8');
       cachedTexts.set(key, text, { size: Math.max(1, extracted.text.length) });

@@ -62,11 +62,11 @@ function createProviderPageFetches(
 
 const createReadPdf =
   (extract: DocumentExtractor): ReadPdf =>
-  async (bytes, { workspace, signal }) => {
+  async (bytes, { tenant, signal }) => {
     const source = (async function* () {
       yield bytes;
     })();
-    const extraction = await extract(source, { workspace, name: 'page.pdf', sizeBytes: bytes.byteLength, signal });
+    const extraction = await extract(source, { tenant, name: 'page.pdf', sizeBytes: bytes.byteLength, signal });
     if (extraction.type === 'failed')
       throw new ServiceError('upstream-failed', `Cannot read the PDF page. ${extraction.reason}`);
     return new TextDecoder().decode(extraction.text);

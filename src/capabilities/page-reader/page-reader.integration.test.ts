@@ -16,7 +16,8 @@ const createPageTask = (html: string) =>
     charsMax: 1_000,
   }) as const;
 
-const read = (html: string, signal = NEVER) => reader.read(createPageTask(html), { workspace: 'ws', signal });
+const read = (html: string, signal = NEVER) =>
+  reader.read(createPageTask(html), { tenant: { region: 'cn-beijing', workspace: 'ws' }, signal });
 
 const evaluateRobots = (rules: string, path: string) =>
   reader.evaluateRobots(
@@ -76,7 +77,7 @@ describe('createPageReader', () => {
   it('reads pages of workspaces in turns', async () => {
     const order: string[] = [];
     const readFor = async (workspace: string, name: string): Promise<void> => {
-      await reader.read(createPageTask('<p>Well.'), { workspace, signal: NEVER });
+      await reader.read(createPageTask('<p>Well.'), { tenant: { region: 'cn-beijing', workspace }, signal: NEVER });
       order.push(name);
     };
     await Promise.all([...['a1', 'a2', 'a3'].map((name) => readFor('attacker', name)), readFor('other', 'b1')]);
@@ -102,7 +103,10 @@ describe('createPageReader', () => {
       { rulesUrl: 'https://sea.example/robots.txt', rules, url, agent: 'Parley' },
       NEVER,
     );
-    const reading = small.read(createPageTask('<'.repeat(3_000_000)), { workspace: 'ws', signal: NEVER });
+    const reading = small.read(createPageTask('<'.repeat(3_000_000)), {
+      tenant: { region: 'cn-beijing', workspace: 'ws' },
+      signal: NEVER,
+    });
     await assert.rejects(reading, { kind: 'upstream-failed', message: /takes too much memory/ });
     assert.equal((await judging).isAllowed, false);
     await small.close();

@@ -1,3 +1,5 @@
+import type { Tenant } from '../../core/context.ts';
+import { createTenantKey } from '../../core/tenant-key.ts';
 import { ServiceError } from '../../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
 import {
@@ -24,8 +26,8 @@ export interface RobotsDecision {
 }
 
 export interface PageReadOptions {
-  /** Workspace that the page is read for. Workspaces take turns. */
-  readonly workspace: string;
+  /** Tenant that the page is read for. Tenants take turns. */
+  readonly tenant: Tenant;
   readonly signal: AbortSignal;
 }
 
@@ -85,8 +87,10 @@ export function createPageReader(limits: Partial<PageProcessOptions> = {}): Page
   };
   const queueOptions = { permits: 1, queueLengthMax: PAGES_WAITING_MAX, createQueueFullError };
   const pages = createSharedSemaphore({ ...queueOptions, permitsPerHolder: 1 });
-  const runPageTask = createQueue(({ workspace, signal }: PageReadOptions) => pages.acquire(workspace, signal));
-  // Rules are small, and cached for all workspaces.
+  const runPageTask = createQueue(({ tenant, signal }: PageReadOptions) =>
+    pages.acquire(createTenantKey(tenant), signal),
+  );
+  // Rules are small, and cached for all tenants.
   const rules = createSemaphore(queueOptions);
   const runRobotsTask = createQueue(({ signal }) => rules.acquire(signal));
 

@@ -68,7 +68,7 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     };
   };
 
-  return async ({ url: requestedUrl, tenant: { workspace }, sites, blockedSites }, signal) => {
+  return async ({ url: requestedUrl, tenant, sites, blockedSites }, signal) => {
     signal.throwIfAborted();
     const url = parseWebUrl(requestedUrl, SEARCH_URL_CHARS_MAX);
     if (url === undefined)
@@ -76,7 +76,7 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     const totalAbort = createLinkedAbort(signal);
     const timer = setTimeout(() => totalAbort.abort(createTimeoutError(totalMs)), totalMs);
     try {
-      const reading = read(url, { sites, blockedSites }, { workspace, signal: totalAbort.signal });
+      const reading = read(url, { sites, blockedSites }, { tenant, signal: totalAbort.signal });
       return await raceWithAbort(reading, totalAbort.signal);
     } finally {
       clearTimeout(timer);

@@ -115,7 +115,7 @@ async function readFileEntry(
     const { hash, head } = await hashFile(handle, signal);
     if (hash === knownHash) return { type: 'unchanged' };
     const extracted = await extract(readChunks(handle, signal), {
-      workspace: tenant.workspace,
+      tenant,
       name: basename(path),
       sizeBytes: stats.size,
       signal,

@@ -48,8 +48,10 @@ export function createExtractHandler({
 
       const { name, sizeBytes } = file;
       const source = await blobs.read(file.blob);
-      const { workspace } = job.owner;
-      const extracted = await extract(source, { workspace, name, sizeBytes, signal }).finally(() => source.destroy());
+      const { region, workspace } = job.owner;
+      const extracted = await extract(source, { tenant: { region, workspace }, name, sizeBytes, signal }).finally(() =>
+        source.destroy(),
+      );
       if (extracted.type === 'failed') {
         await store.texts.failParsing(file.blob, { reason: extracted.reason, at: clock.now() });
         onEnd(job.subject);
