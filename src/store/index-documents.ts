@@ -25,7 +25,24 @@ export interface IndexDocument {
   readonly hash: string;
   readonly bytes: number;
   readonly passages: readonly IndexPassage[];
+  /** Format of the terms. Each version of the code that creates other terms has a higher one. */
+  readonly termFormat: number;
   readonly at: number;
+}
+
+/** A document with terms of an earlier format. */
+export interface OutdatedDocument {
+  readonly id: number;
+  readonly collection: string;
+  readonly reference: string;
+  readonly url: string;
+  readonly title: string;
+}
+
+/** Restricts outdated documents to a collection; without one, they are of all. `termFormat`: the current format. */
+export interface OutdatedFilter {
+  readonly termFormat: number;
+  readonly collection?: string | undefined;
 }
 
 /** Vectors of all passages of a document in order, one signed byte per component. */
@@ -54,6 +71,22 @@ export interface IndexDocumentStore {
   ): Promise<readonly { readonly id: number; readonly title: string; readonly passages: number }[]>;
   /** Returns the texts of the document's current passages in order. */
   listPassageTexts(document: number): Promise<readonly string[]>;
+  countOutdated(filter: OutdatedFilter): Promise<number>;
+  /** Lists up to `limit` outdated documents with an ID above `after`, by ID. */
+  listOutdated(
+    filter: OutdatedFilter,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<readonly OutdatedDocument[]>;
+  /**
+   * Replaces the terms of consecutive passages of a document, from the passage at the index `at`. Requires a transaction.
+   * @returns false if the document was replaced or removed meanwhile.
+   */
+  replaceTerms(
+    document: number,
+    change: { readonly at: number; readonly terms: readonly (readonly string[])[] },
+  ): Promise<boolean>;
+  /** Records that all terms of a document have this format. */
+  setTermFormat(document: number, termFormat: number): Promise<void>;
   /** Inserts or replaces vectors; does nothing if the document was replaced meanwhile. */
   setVectors(document: number, vectors: IndexVectors): Promise<void>;
 }
@@ -74,6 +107,11 @@ export function createIndexDocumentStore(db: Kysely<Database>, fullText: FullTex
       await db.deleteFrom('index_passages').where('document', '=', id).execute();
       await db.deleteFrom('index_vectors').where('document', '=', id).execute();
     }
+  };
+
+  const selectOutdated = ({ termFormat, collection }: OutdatedFilter) => {
+    const outdated = db.selectFrom('index_documents').where('term_format', '<', termFormat);
+    return collection === undefined ? outdated : outdated.where('collection', '=', collection);
   };
 
   /** Reserves `count` consecutive numbers and returns the first. */
@@ -119,6 +157,7 @@ export function createIndexDocumentStore(db: Kysely<Database>, fullText: FullTex
           first_passage: first,
           passages: passages.length,
           indexed_at: document.at,
+          term_format: document.termFormat,
         })
         .execute();
       for (let at = 0; at < passages.length; at += ROWS_PER_STATEMENT) {
@@ -169,6 +208,41 @@ export function createIndexDocumentStore(db: Kysely<Database>, fullText: FullTex
         .orderBy('id')
         .execute();
       return rows.map(({ text }) => text);
+    },
+    async countOutdated(filter) {
+      const { documents } = await selectOutdated(filter)
+        .select(({ fn }) => fn.countAll().as('documents'))
+        .executeTakeFirstOrThrow();
+      return Number(documents);
+    },
+    async listOutdated(filter, { after, limit }) {
+      const rows = await selectOutdated(filter)
+        .select(['id', 'collection', 'reference', 'url', 'title'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ ...row }));
+    },
+    async replaceTerms(document, { at, terms }) {
+      // A no-op update locks the document: it cannot be replaced or removed until the transaction ends.
+      const locked = await db
+        .updateTable('index_documents')
+        .set(({ ref }) => ({ hash: ref('hash') }))
+        .where('id', '=', document)
+        .returning('first_passage')
+        .executeTakeFirst();
+      if (!locked) return false;
+      const first = locked.first_passage + at;
+      await fullText.remove(db, { first, last: first + terms.length - 1 });
+      await fullText.add(
+        db,
+        terms.map((each, index) => ({ passage: first + index, terms: each })),
+      );
+      return true;
+    },
+    async setTermFormat(document, termFormat) {
+      await db.updateTable('index_documents').set({ term_format: termFormat }).where('id', '=', document).execute();
     },
     async setVectors(document, { model, dimensions, vectors }) {
       const values = { model, dimensions, vectors };

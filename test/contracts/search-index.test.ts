@@ -41,6 +41,7 @@ const createDocument = (
   hash: `hash of ${texts.join()}`,
   bytes: texts.join('').length,
   passages: texts.map((text) => ({ text, terms: text.split(' ') })),
+  termFormat: 2,
   at: NOW,
   ...change,
 });

@@ -17,6 +17,7 @@ const createDocument = (reference: string): IndexDocument => ({
   hash: reference,
   bytes: 1,
   passages: [{ text: 'whale', terms: ['whale'] }],
+  termFormat: 2,
   at: 0,
 });
 

@@ -202,7 +202,7 @@ describe('search index operator', () => {
       ['us-east-1'],
     );
     // A collection from before regions were stored.
-    const { documents: _, passages: __, bytes: ___, vectors: ____, ...collection } = listed[0] ?? assert.fail();
+    const collection = (await index.store.indexCollections.find('new')) ?? assert.fail();
     await index.store.indexCollections.insert({ ...collection, name: 'old', region: undefined });
     await add({ ...team, name: 'old' });
     await add({ workspace: 'team-7', name: 'old' });

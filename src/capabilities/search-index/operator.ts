@@ -12,6 +12,8 @@ import type {
   RefreshOptions,
   SearchIndexOperator,
 } from './search-index.ts';
+import { INDEX_FORMAT } from './index-passages.ts';
+import { updateTerms } from './update-terms.ts';
 import { isSameSource, getDefaultName, parseSources, createTooManySourcesError } from './sources.ts';
 
 export interface SearchIndexOperatorDeps extends RefreshDeps {
@@ -35,6 +37,8 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
   };
 
   const refresh = async (collection: IndexCollection, options: RefreshOptions): Promise<RefreshReport> => {
+    // First, because documents whose source is missing are not read again.
+    await updateTerms({ store, collection: collection.name, signal: options.signal });
     const report = await refreshCollection(collection, deps, options);
     const vectors =
       embed && options.leavesVectors !== true
@@ -114,6 +118,7 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
         collections.map(async (collection) => ({
           ...collection,
           ...(await store.indexCollections.getTotals(collection.name)),
+          outdated: await store.indexDocuments.countOutdated({ termFormat: INDEX_FORMAT, collection: collection.name }),
         })),
       );
     },

@@ -7,6 +7,7 @@ import { ServiceError } from '../../core/error.ts';
 import { DOCUMENT_BYTES_MAX } from '../../core/limits.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import { getDocumentMetadata } from './document-metadata.ts';
+import { INDEX_FORMAT } from './index-passages.ts';
 import type { DocumentExtractor } from '../../documents/document-extractor.ts';
 import { describeExcessiveSize } from '../../documents/document.ts';
 
@@ -46,11 +47,8 @@ const HEAD_BYTES = 16_384;
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Version of the format of passages and terms. Changing it makes a refresh read all documents again. */
-const INDEX_FORMAT = 'parley-index 2\n';
-
 /** Creates the hash of a document's source content. */
-const createContentHash = (): Hash => createHash('sha256').update(INDEX_FORMAT);
+const createContentHash = (): Hash => createHash('sha256').update(`parley-index ${INDEX_FORMAT}\n`);
 
 /** @param knownHash Hash from the last read. @throws the signal's reason; ServiceError that ends the whole refresh. */
 export async function readEntry(

@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import { PRIMARY_WORKSPACE } from '../../resources/keys/rules.ts';
 import { createDocumentBatch } from './document-batch.ts';
 import { listEntries } from './list-entries.ts';
-import { createIndexPassages } from './index-passages.ts';
+import { createIndexPassages, getPathName, INDEX_FORMAT } from './index-passages.ts';
 import { type IndexEntry, readEntry, type ReadEntryResult } from './read-entry.ts';
 import type { TermCache } from './terms.ts';
 import type { DocumentExtractor } from '../../documents/document-extractor.ts';
@@ -148,7 +148,7 @@ function toDocument(
   { hash, bytes, text, title, publishedAt, page }: ReadEntryResult & { readonly type: 'read' },
   { indexedAt, cache }: { readonly indexedAt: number; readonly cache: TermCache },
 ): IndexDocument {
-  const path = type === 'file' ? reference.replace(/\.[^./]{1,10}$/, '') : '';
+  const path = type === 'file' ? getPathName(reference) : '';
   return {
     collection,
     reference,
@@ -161,6 +161,7 @@ function toDocument(
     hash,
     bytes,
     passages: createIndexPassages(text, { title, path }, cache),
+    termFormat: INDEX_FORMAT,
     at: indexedAt,
   };
 }

@@ -5,6 +5,7 @@ import { openSearchIndex } from './open-search-index.ts';
 import { createRankIndexTexts } from './rank-index-texts.ts';
 import { createReadDocument } from './read-document.ts';
 import { createSearchIndex } from './search.ts';
+import { startTermUpdater } from './term-updater.ts';
 import { startVectorFiller } from './vector-filler.ts';
 
 /** Local documents that web search finds without a network, their vectors, and the command that manages them. */
@@ -29,7 +30,13 @@ export const searchIndex: CommandCapability = {
   open({ store, catalogue, engines, log, runsCleanup }) {
     if (!runsCleanup) return {};
     const embed = createEmbedIndexTexts({ catalogue, engines, priority: 'background' });
-    return startVectorFiller({ store, embed, log });
+    const updater = startTermUpdater({ store, log });
+    const filler = startVectorFiller({ store, embed, log });
+    return {
+      async close() {
+        await Promise.all([updater.close(), filler.close()]);
+      },
+    };
   },
   createCommands: ({ load, env, capabilities, stdout, stderr }) => [
     createIndexCommand({

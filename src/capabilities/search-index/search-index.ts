@@ -70,6 +70,12 @@ export interface AddSourcesRequest {
   readonly workspaceRegion?: RegionId | undefined;
 }
 
+/** A collection with its totals. */
+export interface ListedCollection extends IndexCollection, IndexCollectionTotals {
+  /** Documents with terms of an earlier version, which questions do not find by all of their words. */
+  readonly outdated: number;
+}
+
 /** The operator's operations on the local index. */
 export interface SearchIndexOperator {
   /**
@@ -85,7 +91,7 @@ export interface SearchIndexOperator {
   ): Promise<{ readonly name: string; readonly report: RefreshReport }>;
   /** @throws ServiceError `not-found`; `invalid-request` if a source no longer exists; or the signal's reason. */
   refresh(name: string, options: RefreshOptions): Promise<RefreshReport>;
-  list(): Promise<readonly (IndexCollection & IndexCollectionTotals)[]>;
+  list(): Promise<readonly ListedCollection[]>;
   /** @returns the number of removed documents and their size. @throws ServiceError `not-found`. */
   remove(name: string): Promise<IndexCollectionTotals>;
 }

@@ -14,6 +14,7 @@ import { research } from './0012-research.ts';
 import { uploads } from './0013-uploads.ts';
 import { indexRegions } from './0014-index-regions.ts';
 import { keyUses } from './0015-key-uses.ts';
+import { indexTermFormats } from './0016-index-term-formats.ts';
 
 /**
  * All migrations in order. A released migration never changes: every change is a new migration with the next number.
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   uploads,
   indexRegions,
   keyUses,
+  indexTermFormats,
 ];

@@ -36,6 +36,8 @@ export interface IndexDocumentsTable {
   first_passage: number;
   passages: number;
   indexed_at: number;
+  /** Format of its search terms. Added by migration 0016. */
+  term_format: number;
 }
 
 /** Created by migration 0011. */

@@ -1,7 +1,5 @@
-import type { RefreshProgress, RefreshReport } from '../search-index.ts';
-import type { IndexCollection, IndexCollectionTotals, IndexSource } from '../../../store/index-collections.ts';
-
-type ListedCollection = IndexCollection & IndexCollectionTotals;
+import type { ListedCollection, RefreshProgress, RefreshReport } from '../search-index.ts';
+import type { IndexSource } from '../../../store/index-collections.ts';
 
 /** Encodes a collection for `--json`. */
 export const encodeCollection = (collection: ListedCollection) => ({
@@ -14,6 +12,7 @@ export const encodeCollection = (collection: ListedCollection) => ({
   passages: collection.passages,
   bytes: collection.bytes,
   vectors: collection.vectors,
+  outdated: collection.outdated,
   createdAt: new Date(collection.createdAt).toISOString(),
   refreshedAt: collection.refreshedAt === undefined ? null : new Date(collection.refreshedAt).toISOString(),
 });
@@ -50,6 +49,17 @@ export function createCollectionRow(collection: ListedCollection): readonly stri
 /** Describes a share of documents with vectors, with which a collection is ranked once it is complete. */
 const describeVectors = ({ vectors, documents }: ListedCollection): string =>
   vectors === 0 || vectors >= documents ? String(vectors) : `${vectors} of ${documents}`;
+
+/** Describes what to do about outdated documents; undefined without any. */
+export function describeOutdated(collections: readonly ListedCollection[]): string | undefined {
+  const outdated = collections.filter((collection) => collection.outdated > 0);
+  if (outdated.length === 0) return undefined;
+  const counts = outdated.map((collection) => `${collection.name}: ${collection.outdated} documents`).join(', ');
+  return (
+    `Terms of an earlier version (${counts}): questions do not find these documents by all of their words. ` +
+    'A running service updates them; `parley index refresh` does it at once.'
+  );
+}
 
 /** Describes the progress of a refresh, e.g. `120 of 300 with vectors (40 %): Chapter 5`. */
 export function describeProgress({ step, done, total, reference }: RefreshProgress): string {

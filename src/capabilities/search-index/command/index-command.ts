@@ -8,6 +8,7 @@ import { formatJsonLine } from '../../../commands/format-json-line.ts';
 import {
   COLLECTION_COLUMNS,
   createCollectionRow,
+  describeOutdated,
   describeProgress,
   describeReport,
   encodeCollection,
@@ -104,6 +105,8 @@ function createListCommand(deps: IndexCommandDeps): Command {
         const collections = await operator.list();
         const rows = [COLLECTION_COLUMNS, ...collections.map(createCollectionRow)];
         deps.stdout.write(json ? formatJsonLine(collections.map(encodeCollection)) : formatTable(rows));
+        const warning = describeOutdated(collections);
+        if (warning !== undefined) deps.stderr.write(`parley: ${warning}\n`);
       });
     });
 }
