@@ -15,6 +15,8 @@ const ATTEMPTS_MAX = 4;
 export interface FillVectorsDeps {
   readonly store: Store;
   readonly embed: EmbedTexts;
+  /** Receives each document that the model cannot embed: it is found by words only. */
+  readonly onSkip?: ((document: { readonly id: number; readonly title: string }, reason: string) => void) | undefined;
 }
 
 interface PendingDocument {
@@ -29,10 +31,11 @@ interface PendingDocument {
  * has all of its vectors or none.
  *
  * @returns the number of embedded documents; undefined if no embedding model is available.
+ * @throws the signal's reason; any error of the model that no single document causes.
  */
 export async function fillVectors(
   collection: string,
-  { store, embed }: FillVectorsDeps,
+  { store, embed, onSkip }: FillVectorsDeps,
   { signal, onProgress }: RefreshOptions,
 ): Promise<number | undefined> {
   const model = (await embed(['model'], signal))?.model;
@@ -40,19 +43,84 @@ export async function fillVectors(
   const pending = await listPending(collection, model, store);
   let done = 0;
   for (const batch of splitBatches(pending)) {
-    const texts = await Promise.all(batch.map((document) => listTexts(document, store)));
-    const embedded = await embedInCalls(texts.flat(), embed, signal);
-    if (embedded?.model !== model) return done;
-    let at = 0;
-    for (const [index, { id }] of batch.entries()) {
-      const end = at + (texts[index]?.length ?? 0);
-      await store.indexDocuments.setVectors(id, packVectors(model, embedded.vectors.slice(at, end)));
-      at = end;
-      done++;
-    }
+    const ended = await embedDocuments(batch, model, { store, embed, signal, onSkip });
+    if (ended === undefined) return done;
+    done += ended;
     onProgress?.({ step: 'vectors', done, total: pending.length, reference: batch.at(-1)?.title ?? collection });
   }
   return done;
+}
+
+interface EmbedDocumentsDeps extends FillVectorsDeps {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Embeds documents together, and one by one where that fails. A document that fails alone, too, is stored without
+ * vectors: a collection counts as complete with it, and its rank depends on its words.
+ *
+ * @returns the number of documents that got vectors; undefined if the model is not available any more.
+ */
+async function embedDocuments(
+  documents: readonly PendingDocument[],
+  model: string,
+  deps: EmbedDocumentsDeps,
+): Promise<number | undefined> {
+  try {
+    return await embedTogether(documents, model, deps);
+  } catch (error) {
+    deps.signal.throwIfAborted();
+    if (isOverloaded(error)) throw error;
+  }
+  let done = 0;
+  for (const document of documents) {
+    try {
+      const count = await embedTogether([document], model, deps);
+      if (count === undefined) return undefined;
+      done += count;
+    } catch (error) {
+      deps.signal.throwIfAborted();
+      await checkModelWorks(error, model, deps);
+      await deps.store.indexDocuments.setVectors(document.id, packVectors(model, []));
+      deps.onSkip?.(document, error instanceof Error ? error.message : String(error));
+    }
+  }
+  return done;
+}
+
+/** Embeds documents in common calls. Documents that were removed meanwhile have no texts, and count as none. */
+async function embedTogether(
+  documents: readonly PendingDocument[],
+  model: string,
+  { store, embed, signal }: EmbedDocumentsDeps,
+): Promise<number | undefined> {
+  const listed = await Promise.all(
+    documents.map(async (document) => ({ id: document.id, texts: await listTexts(document, store) })),
+  );
+  const existing = listed.filter(({ texts }) => texts.length > 0);
+  if (existing.length === 0) return 0;
+  const embedded = await embedInCalls(
+    existing.flatMap(({ texts }) => texts),
+    embed,
+    signal,
+  );
+  if (embedded?.model !== model) return undefined;
+  let at = 0;
+  for (const { id, texts } of existing) {
+    const end = at + texts.length;
+    await store.indexDocuments.setVectors(id, packVectors(model, embedded.vectors.slice(at, end)));
+    at = end;
+  }
+  return existing.length;
+}
+
+/** Tells a document that the model cannot embed from a model that fails. @throws the error if the model fails. */
+async function checkModelWorks(error: unknown, model: string, { embed, signal }: EmbedDocumentsDeps): Promise<void> {
+  if (isTooLong(error)) return;
+  if (isOverloaded(error)) throw error;
+  const answer = await embed(['model'], signal).catch(() => undefined);
+  signal.throwIfAborted();
+  if (answer?.model !== model) throw error;
 }
 
 async function listPending(collection: string, model: string, store: Store): Promise<readonly PendingDocument[]> {
@@ -151,6 +219,9 @@ async function embedShortened(
 
 const isTooLong = (error: unknown): boolean => error instanceof ServiceError && error.kind === 'invalid-request';
 
+const isOverloaded = (error: unknown): boolean => error instanceof ServiceError && error.kind === 'overloaded';
+
+/** An empty list of vectors has 0 dimensions. */
 function packVectors(model: string, vectors: readonly Float32Array[]): IndexVectors {
   const rows = vectors.map(quantizeVector);
   const dimensions = rows[0]?.length ?? 0;

@@ -1,13 +1,14 @@
 import { basename } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
-import { INDEX_SOURCES_MAX } from './limits.ts';
+import { INDEX_PROBLEMS_LISTED_MAX, INDEX_SOURCES_MAX } from './limits.ts';
 import type { IndexCollection, IndexSource } from '../../store/index-collections.ts';
 import { isWorkspaceName } from '../../resources/keys/workspace-name.ts';
-import { fillVectors } from './fill-vectors.ts';
+import { type FillVectorsDeps, fillVectors } from './fill-vectors.ts';
 import { refreshCollection, type RefreshDeps } from './refresh.ts';
 import type {
   AddSourcesRequest,
   EmbedTexts,
+  RefreshProblem,
   RefreshReport,
   RefreshOptions,
   SearchIndexOperator,
@@ -40,11 +41,19 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
     // First, because documents whose source is missing are not read again.
     await updateTerms({ store, collection: collection.name, signal: options.signal });
     const report = await refreshCollection(collection, deps, options);
+    const skipped: RefreshProblem[] = [];
+    const onSkip: FillVectorsDeps['onSkip'] = ({ title }, reason) => {
+      if (report.problems.length + skipped.length < INDEX_PROBLEMS_LISTED_MAX)
+        skipped.push({
+          reference: title,
+          reason: `It is found by words only, because it cannot be embedded: ${reason}`,
+        });
+    };
     const vectors =
       embed && options.leavesVectors !== true
-        ? await fillVectors(collection.name, { store, embed }, options)
+        ? await fillVectors(collection.name, { store, embed, onSkip }, options)
         : undefined;
-    return { ...report, vectors: vectors ?? 0 };
+    return { ...report, problems: [...report.problems, ...skipped], vectors: vectors ?? 0 };
   };
 
   /** Creates the named collection, or adds sources to an existing one. */

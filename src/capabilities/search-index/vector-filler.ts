@@ -19,8 +19,8 @@ export interface VectorFiller {
 }
 
 /**
- * Starts to look for documents without vectors, again and again. A collection whose missing vectors became fewer since the
- * last check is left alone: another process is at work on it.
+ * Starts to look for documents without vectors, again and again. A collection is filled at its second check at the
+ * earliest, and not if its missing vectors became fewer since the last check: then another process is at work on it.
  */
 export function startVectorFiller({
   store,
@@ -36,26 +36,46 @@ export function startVectorFiller({
   const fillCollection = async (name: string): Promise<void> => {
     const { documents, vectors } = await store.indexCollections.getTotals(name);
     const missing = documents - vectors;
-    const isStalled = missing > 0 && missingByCollection.get(name) === missing;
+    const isStalled = missing > 0 && missing >= (missingByCollection.get(name) ?? Infinity);
     missingByCollection.set(name, missing);
     if (!isStalled) return;
-    const filled = await fillVectors(name, { store, embed }, { signal: stop.signal });
+    const filled = await fillVectors(
+      name,
+      {
+        store,
+        embed,
+        onSkip: ({ id }, reason) =>
+          log.warn('a document of the local index cannot be embedded, and is found by words only', {
+            collection: name,
+            document: id,
+            reason,
+          }),
+      },
+      { signal: stop.signal },
+    );
     if (filled !== undefined && filled > 0)
       log.info('vectors of the local index computed', { collection: name, filled });
   };
 
-  const check = async (): Promise<void> => {
+  const runLogged = async (step: () => Promise<void>): Promise<void> => {
     try {
-      for (const { name } of await store.indexCollections.list()) {
-        if (stop.signal.aborted) return;
-        await fillCollection(name);
-      }
+      await step();
     } catch (error) {
       if (stop.signal.aborted) return;
       log.warn('computing vectors of the local index failed', {
         reason: error instanceof Error ? error.message : String(error),
       });
     }
+  };
+
+  const check = async (): Promise<void> => {
+    await runLogged(async () => {
+      for (const { name } of await store.indexCollections.list()) {
+        if (stop.signal.aborted) return;
+        // A collection that fails must not keep later ones waiting.
+        await runLogged(() => fillCollection(name));
+      }
+    });
     schedule();
   };
   const schedule = (): void => {
