@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { afterEach, describe, test } from 'node:test';
@@ -196,6 +197,40 @@ describe('createDocumentExtractor', () => {
     const started: number[] = [];
     for (const tenant of tenants) started.push(await readFor(tenant));
     assert.deepEqual(started, [1, 1, 1, 0]);
+  });
+
+  /** Counts the processes that others run beside, at each start of one. */
+  const recordStarts = () => {
+    const others: number[] = [];
+    const onStart = (): void => void others.push(listReaders().length);
+    subscribe('child_process', onStart);
+    return { others, stop: () => unsubscribe('child_process', onStart) };
+  };
+
+  test('ends an idle process before it starts one more than it may', async () => {
+    const extract = createDocumentExtractor({ concurrency: 2 });
+    const starts = recordStarts();
+    for (const workspace of ['a', 'b', 'c'])
+      await extract([Buffer.from('<p>a')], {
+        ...REQUEST,
+        tenant: { ...TENANT, workspace },
+        name: 'a.html',
+        sizeBytes: 4,
+      });
+    await extract([SLOW_DOCUMENT.subarray(0, 99)], { ...REQUEST, name: 'a.docx', sizeBytes: 99 });
+    starts.stop();
+    assert.deepEqual(starts.others, [0, 1, 1, 1]);
+  });
+
+  test('reads a document that takes too long only once', async () => {
+    const extract = createDocumentExtractor({ limits: { cpuMsMax: 1_000 } });
+    const starts = recordStarts();
+    const readPage = (page: Buffer) => extract([page], { ...REQUEST, name: 'a.html', sizeBytes: page.length });
+    assert.equal((await readPage(Buffer.from('<p>a'))).type, 'text');
+    const slow = Buffer.from('<p><b>x</b><a href=y>z</a></p>'.repeat(250_000));
+    assert.deepEqual(await readPage(slow), { type: 'failed', reason: 'The file takes longer than 1000 ms to read.' });
+    starts.stop();
+    assert.equal(starts.others.length, 1);
   });
 
   test('ends the process of an office document at once, and an idle one soon', async () => {

@@ -20,7 +20,7 @@ import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { createSharedSemaphore } from '../lib/shared-semaphore.ts';
 import { detectKind } from './detect-kind.ts';
 import { WALL_CLOCK_FACTOR, describeExcessiveSize, type ExtractionResult, type ExtractionLimits } from './document.ts';
-import { startDocumentReader, type DocumentReader, type DocumentBytes, type ReaderOutcome } from './document-reader.ts';
+import { type DocumentReader, type DocumentBytes, type ReaderOutcome } from './document-reader.ts';
 import { createReaderPool, type ReaderPool } from './reader-pool.ts';
 
 export interface ExtractionRequest {
@@ -77,7 +77,7 @@ export function createDocumentExtractor({
     queueLengthMax,
     createQueueFullError,
   });
-  const pool = createReaderPool({ idleMax: concurrency, documentsPerProcess, idleMs });
+  const pool = createReaderPool({ processesMax: concurrency, documentsPerProcess, idleMs });
   return async (source, request) => {
     request.signal.throwIfAborted();
     if (request.sizeBytes > limits.sourceBytesMax) {
@@ -90,7 +90,9 @@ export function createDocumentExtractor({
       // The caller may have left while waiting.
       request.signal.throwIfAborted();
       const { document, rest } = await bufferSimpleDocument(source, request);
-      return document ? await readInPool(document, request, { pool, limits }) : await readAlone(rest, request, limits);
+      return document
+        ? await readInPool(document, request, { pool, limits })
+        : await readAlone(rest, request, { pool, limits });
     } finally {
       release();
     }
@@ -150,46 +152,50 @@ async function* joinSources(
   yield* others;
 }
 
+interface PoolOptions {
+  readonly pool: ReaderPool;
+  readonly limits: ExtractionLimits;
+}
+
 /**
- * Reads a document in a process that may have read others before. Where that process fails, the document is read again
- * in a process of its own, because the others may be the reason.
+ * Reads a document in a process that may have read others before. Where that process fails other than by the limit of time, the document
+ * is read again in a process of its own, because the others may be the reason.
  */
 async function readInPool(
   document: Uint8Array,
   request: ExtractionRequest,
-  { pool, limits }: { readonly pool: ReaderPool; readonly limits: ExtractionLimits },
+  { pool, limits }: PoolOptions,
 ): Promise<ExtractionResult> {
-  const reader = pool.take(createTenantKey(request.tenant));
+  const reader = await pool.take(createTenantKey(request.tenant));
   const isFirst = reader.getDocumentCount() === 0;
   let isReusable = false;
   try {
     const outcome = await readWithLimits(reader, { source: [document], request, limits });
-    if (typeof outcome !== 'string' && (!outcome.isLimit || isFirst)) {
+    if (typeof outcome !== 'string' && (outcome.end === undefined || outcome.end === 'time' || isFirst)) {
       isReusable = outcome.result.type === 'text';
       return outcome.result;
     }
     if (typeof outcome === 'string' && isFirst) throw createEndedError(reader, outcome);
   } finally {
-    if (isReusable) pool.release(createTenantKey(request.tenant), reader);
-    else reader.kill();
+    if (isReusable) await pool.release(createTenantKey(request.tenant), reader);
+    else await pool.end(reader);
   }
-  return await readAlone([document], request, limits);
+  return await readAlone([document], request, { pool, limits });
 }
 
 /** Reads a document in a process of its own. */
 async function readAlone(
   source: DocumentBytes,
   request: ExtractionRequest,
-  limits: ExtractionLimits,
+  { pool, limits }: PoolOptions,
 ): Promise<ExtractionResult> {
-  const reader = startDocumentReader({ freezesBuiltIns: false });
+  const reader = await pool.start({ freezesBuiltIns: false });
   try {
     const outcome = await readWithLimits(reader, { source, request, limits });
     if (typeof outcome === 'string') throw createEndedError(reader, outcome);
     return outcome.result;
   } finally {
-    reader.kill();
-    await reader.termination;
+    await pool.end(reader);
   }
 }
 
@@ -219,7 +225,7 @@ async function readWithLimits(
     signal.throwIfAborted();
     if (!isTimedOut) return outcome;
     const reason = `The file takes longer than ${limits.cpuMsMax} ms to read.`;
-    return { result: { type: 'failed', reason }, isLimit: true };
+    return { result: { type: 'failed', reason }, end: 'time' };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', reader.kill);

@@ -1,11 +1,11 @@
 import { startRestrictedProcess, writeToStdin, type RestrictedProcess } from '../lib/restricted-process.ts';
 import type { DocumentKind, ExtractionResult } from './document.ts';
-import type { ReaderCommand, ReaderReport } from './reader-process.ts';
+import type { ReaderCommand, ReaderEnd, ReaderReport } from './reader-process.ts';
 
-/** Result of a document. `isLimit`: a limit was exceeded, and the process ends. */
+/** Result of a document. `end`: why the process ends. */
 export interface ReaderOutcome {
   readonly result: ExtractionResult;
-  readonly isLimit: boolean;
+  readonly end: ReaderEnd | undefined;
 }
 
 /** A process that reads documents one after the other. */
@@ -105,10 +105,13 @@ function createReportCollector(textBytesMax: number): { add(piece: Buffer): Read
       }
       if (!report) return 'invalid';
       if (report.type === 'failed')
-        return { result: { type: 'failed', reason: report.reason.slice(0, 500) }, isLimit: report.isLimit };
+        return { result: { type: 'failed', reason: report.reason.slice(0, 500) }, end: report.end };
       if (bytes < textAt + report.bytes) return undefined;
       const text = Buffer.concat(pieces).subarray(textAt, textAt + report.bytes);
-      return { result: { type: 'text', kind: report.kind as DocumentKind, text, chars: report.chars }, isLimit: false };
+      return {
+        result: { type: 'text', kind: report.kind as DocumentKind, text, chars: report.chars },
+        end: undefined,
+      };
     },
   };
 }
@@ -117,13 +120,16 @@ function createReportCollector(textBytesMax: number): { add(piece: Buffer): Read
 function parseReport(line: string): ReaderReport | undefined {
   try {
     const value = JSON.parse(line) as Partial<Record<string, unknown>> | null;
-    const { type, kind, chars, bytes, reason, isLimit } = value ?? {};
-    if (type === 'failed' && typeof reason === 'string') return { type, reason, isLimit: isLimit === true };
+    const { type, kind, chars, bytes, reason, end } = value ?? {};
+    if (type === 'failed' && typeof reason === 'string')
+      return { type, reason, end: READER_ENDS.find((each) => each === end) };
     if (type !== 'text' || typeof kind !== 'string') return undefined;
     return isCount(chars) && isCount(bytes) ? { type, kind, chars, bytes } : undefined;
   } catch {
     return undefined;
   }
 }
+
+const READER_ENDS: readonly ReaderEnd[] = ['time', 'memory', 'error'];
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

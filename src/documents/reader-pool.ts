@@ -5,15 +5,19 @@ import { startDocumentReader, type DocumentReader } from './document-reader.ts';
  * reading of a page. A process reads documents of one tenant only, so that no document meets those of another one.
  */
 export interface ReaderPool {
-  /** Returns an idle process of the tenant, or a new one. The caller gives it back or kills it. */
-  take(tenantKey: string): DocumentReader;
+  /** Returns an idle process of the tenant, or a new one. The caller releases or ends it. */
+  take(tenantKey: string): Promise<DocumentReader>;
+  /** Starts a process for one document. If there are too many, the one that is idle for the longest time ends first. */
+  start(options: { readonly freezesBuiltIns: boolean }): Promise<DocumentReader>;
   /** Keeps a process for the next document, unless it has read enough. */
-  release(tenantKey: string, reader: DocumentReader): void;
+  release(tenantKey: string, reader: DocumentReader): Promise<void>;
+  /** Kills a process, and waits until its memory is free. */
+  end(reader: DocumentReader): Promise<void>;
 }
 
 export interface ReaderPoolOptions {
-  /** Idle processes that are kept. Beyond: the one that is idle for the longest time is killed. */
-  readonly idleMax: number;
+  /** Processes in use and idle ones together. The caller never uses more at once. */
+  readonly processesMax: number;
   /** Documents that a process reads before it is replaced. */
   readonly documentsPerProcess: number;
   /** Time in ms that an idle process is kept. */
@@ -26,18 +30,44 @@ interface IdleReader {
   readonly timer: NodeJS.Timeout;
 }
 
-export function createReaderPool({ idleMax, documentsPerProcess, idleMs }: ReaderPoolOptions): ReaderPool {
+export function createReaderPool({ processesMax, documentsPerProcess, idleMs }: ReaderPoolOptions): ReaderPool {
   /** In the order in which they became idle. */
   const idleReaders = new Set<IdleReader>();
+  const endingReaders = new Set<Promise<unknown>>();
+  let usedCount = 0;
+
+  const kill = async (reader: DocumentReader): Promise<void> => {
+    reader.setReferenced(true);
+    reader.kill();
+    endingReaders.add(reader.termination);
+    await reader.termination;
+    endingReaders.delete(reader.termination);
+  };
 
   const retire = (idle: IdleReader): void => {
     clearTimeout(idle.timer);
     idleReaders.delete(idle);
-    idle.reader.kill();
+    void kill(idle.reader);
+  };
+
+  const start: ReaderPool['start'] = async (options) => {
+    usedCount++;
+    while (usedCount + idleReaders.size + endingReaders.size > processesMax) {
+      const [oldest] = idleReaders;
+      if (oldest) retire(oldest);
+      if (endingReaders.size === 0) break;
+      await Promise.race(endingReaders);
+    }
+    return startDocumentReader(options);
+  };
+
+  const end = async (reader: DocumentReader): Promise<void> => {
+    await kill(reader);
+    usedCount--;
   };
 
   return {
-    take(tenantKey) {
+    async take(tenantKey) {
       for (const idle of idleReaders) {
         if (idle.tenantKey !== tenantKey) continue;
         if (idle.reader.hasEnded()) {
@@ -47,17 +77,19 @@ export function createReaderPool({ idleMax, documentsPerProcess, idleMs }: Reade
         clearTimeout(idle.timer);
         idleReaders.delete(idle);
         idle.reader.setReferenced(true);
+        usedCount++;
         return idle.reader;
       }
-      return startDocumentReader({ freezesBuiltIns: true });
+      return await start({ freezesBuiltIns: true });
     },
-    release(tenantKey, reader) {
-      if (reader.getDocumentCount() >= documentsPerProcess) return reader.kill();
+    start,
+    async release(tenantKey, reader) {
+      if (reader.getDocumentCount() >= documentsPerProcess) return await end(reader);
+      usedCount--;
       reader.setReferenced(false);
       const idle: IdleReader = { tenantKey, reader, timer: setTimeout(() => retire(idle), idleMs).unref() };
       idleReaders.add(idle);
-      const [oldest] = idleReaders;
-      if (oldest && idleReaders.size > idleMax) retire(oldest);
     },
+    end,
   };
 }

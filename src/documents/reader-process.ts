@@ -18,13 +18,19 @@ export interface ReaderCommand {
 /** A line of standard output. `bytes` bytes of text follow. */
 export type ReaderReport =
   | { readonly type: 'text'; readonly kind: string; readonly chars: number; readonly bytes: number }
-  /** `isLimit`: a limit was exceeded, and the process ends. Documents that it has read before may be the reason. */
-  | { readonly type: 'failed'; readonly reason: string; readonly isLimit: boolean };
+  /** `end`: why the process ends. */
+  | { readonly type: 'failed'; readonly reason: string; readonly end?: ReaderEnd | undefined };
+
+/**
+ * Why a process ends after a document: a limit of time or memory, or an error of its thread. Documents that it has read
+ * before may be the reason, but not for the time.
+ */
+export type ReaderEnd = 'time' | 'memory' | 'error';
 
 const tooMuchMemory = createFailure('takes too much memory to read');
 
 /** Receives the result of the current document, or the limit that reading it exceeded. */
-let onResult: ((result: ExtractionResult, isLimit: boolean) => void) | undefined;
+let onResult: ((result: ExtractionResult, end: ReaderEnd | undefined) => void) | undefined;
 let thread: Worker | undefined;
 
 receiveDocuments((command, document) => void readDocument(command, document));
@@ -32,24 +38,24 @@ receiveDocuments((command, document) => void readDocument(command, document));
 process.stdin.on('end', () => process.exit(0));
 
 async function readDocument({ name, limits }: ReaderCommand, document: Uint8Array<ArrayBuffer>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<{ result: ExtractionResult; isLimit: boolean }>();
-  onResult = (result, isLimit) => resolve({ result, isLimit });
-  const tooLong = (): void => onResult?.(createFailure(`takes longer than ${limits.cpuMsMax} ms to read`), true);
+  const { promise, resolve } = Promise.withResolvers<{ result: ExtractionResult; end: ReaderEnd | undefined }>();
+  onResult = (result, end) => resolve({ result, end });
+  const tooLong = (): void => onResult?.(createFailure(`takes longer than ${limits.cpuMsMax} ms to read`), 'time');
   // CPU time is the limit that counts: on a busy machine, the wall-clock time may be several times as long.
   const timer = setTimeout(tooLong, limits.cpuMsMax * WALL_CLOCK_FACTOR);
   const unwatch = watchResourceUsage({
     msMax: () => limits.cpuMsMax,
     residentBytesMax: limits.residentBytesMax,
-    onExceeded: (limit) => (limit === 'time' ? tooLong() : onResult?.(tooMuchMemory, true)),
+    onExceeded: (limit) => (limit === 'time' ? tooLong() : onResult?.(tooMuchMemory, 'memory')),
   });
   thread ??= startThread(limits.heapMb);
   const task: ReaderTask = { bytes: document, name, textBytesMax: limits.textBytesMax };
   thread.postMessage(task, [document.buffer]);
-  const { result, isLimit } = await promise;
+  const { result, end } = await promise;
   onResult = undefined;
   clearTimeout(timer);
   unwatch();
-  sendReport(result, isLimit);
+  sendReport(result, end);
 }
 
 function startThread(heapMb: number): Worker {
@@ -59,23 +65,24 @@ function startThread(heapMb: number): Worker {
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: heapMb },
   });
-  started.on('message', (result: ExtractionResult) => onResult?.(result, false));
+  started.on('message', (result: ExtractionResult) => onResult?.(result, undefined));
   started.on('error', (error) => {
     const isMemory = getErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY';
-    onResult?.(isMemory ? tooMuchMemory : createFailure('is damaged'), true);
+    if (isMemory) onResult?.(tooMuchMemory, 'memory');
+    else onResult?.(createFailure('is damaged'), 'error');
   });
   return started;
 }
 
 /** Writes the result. After an exceeded limit the process exits, whatever the thread is doing. */
-function sendReport(result: ExtractionResult, isLimit: boolean): void {
+function sendReport(result: ExtractionResult, end: ReaderEnd | undefined): void {
   const text = result.type === 'text' ? result.text : new Uint8Array();
   const report: ReaderReport =
     result.type === 'text'
       ? { type: 'text', kind: result.kind, chars: result.chars, bytes: text.length }
-      : { type: 'failed', reason: result.reason, isLimit };
+      : { type: 'failed', reason: result.reason, end };
   process.stdout.write(`${JSON.stringify(report)}\n`);
-  process.stdout.write(text, () => (isLimit ? process.exit(0) : undefined));
+  process.stdout.write(text, () => (end !== undefined ? process.exit(0) : undefined));
 }
 
 function createFailure(problem: string): ExtractionResult {
