@@ -2,6 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../lib/assert.ts';
 import type { ExtractionResult } from './document.ts';
+import { freezeNodeGlobals } from '../lib/freeze-node-globals.ts';
 import { readDocument } from './read-document.ts';
 
 /** A document that the reader process passes to this thread. */
@@ -13,6 +14,7 @@ export interface ReaderTask {
 
 assert(parentPort, 'reader-thread must run in a worker thread');
 const port = parentPort;
+freezeNodeGlobals();
 port.on('message', ({ bytes, ...options }: ReaderTask) => {
   void read(bytes, options).then((result) => port.postMessage(result));
 });

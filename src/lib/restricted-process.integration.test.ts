@@ -8,6 +8,6 @@ test('freezes the built-in objects of all threads and runs no code from strings 
   const { child, getStderr } = startRestrictedProcess({ entryUrl, packages: [], freezesBuiltIns: true });
   assert.ok(child.stdout);
   const output = await text(child.stdout);
-  const safe = { isFrozen: true, hasProto: false, runsStrings: false };
+  const safe = { isFrozen: true, isNodeFrozen: true, hasProto: false, runsStrings: false };
   assert.deepEqual(JSON.parse(output === '' ? JSON.stringify(getStderr()) : output), { main: safe, thread: safe });
 });

@@ -23,7 +23,7 @@ export interface RestrictedProcessOptions {
   /** Packages whose files the process may read. */
   readonly packages: readonly string[];
   /**
-   * Freezes the built-in objects and refuses code from strings, so that no input can change what a later one meets. Some
+   * Freezes the built-in objects of JavaScript and refuses code from strings (`freezeNodeGlobals` freezes those of Node), so that no input can change what a later one meets. Some
    * packages do not work so. Default: false.
    */
   readonly freezesBuiltIns?: boolean;

@@ -1,8 +1,12 @@
 // Main file of a process that reports whether its input could change built-in objects or run code from strings.
 import { Worker, isMainThread, parentPort } from 'node:worker_threads';
+import { freezeNodeGlobals } from '../freeze-node-globals.ts';
+
+freezeNodeGlobals();
 
 const report = {
   isFrozen: [Object, Array, Map, String, RegExp, Promise].every(({ prototype }) => Object.isFrozen(prototype)),
+  isNodeFrozen: [Buffer, Buffer.prototype, TextDecoder, TextDecoder.prototype].every((each) => Object.isFrozen(each)),
   hasProto: '__proto__' in {},
   runsStrings: runsStrings(),
 };
