@@ -23,8 +23,8 @@ export interface RestrictedProcessOptions {
   /** Packages whose files the process may read. */
   readonly packages: readonly string[];
   /**
-   * Freezes the built-in objects of JavaScript and refuses code from strings (`freezeNodeGlobals` freezes those of Node), so that no input can change what a later one meets. Some
-   * packages do not work so. Default: false.
+   * Freezes the built-in objects of JavaScript and refuses code from strings, so that no input can change what a later
+   * one meets; `freezeNodeGlobals` freezes classes of Node. Some packages do not work so. Default: false.
    */
   readonly freezesBuiltIns?: boolean;
 }
