@@ -19,8 +19,24 @@ const LINK =
 /** Finds the links of a text; an image in the text of a link follows that link. */
 export function findMarkdownLinks(text: string): readonly MarkdownLink[] {
   const codes = Array.from(text.matchAll(CODE), ({ index, 0: { length } }) => ({ start: index, end: index + length }));
-  const isInCode = (position: number): boolean => codes.some(({ start, end }) => start < position && position < end);
+  const isInCode = (position: number): boolean => {
+    // Of the code that starts before the position, only the last can reach it.
+    const next = findFirstFrom(codes, position);
+    return position < (codes[next - 1]?.end ?? 0);
+  };
   return findLinks(text, 0).filter(({ open, close }) => !isInCode(open.end) && !isInCode(close.start + 1));
+}
+
+/** Returns the index of the first range that starts at a position or later. */
+function findFirstFrom(ranges: readonly TextRange[], position: number): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.start ?? 0) < position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function findLinks(text: string, offset: number): readonly MarkdownLink[] {

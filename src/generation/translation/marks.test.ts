@@ -70,6 +70,7 @@ describe('findProtectedSpans', () => {
       '![[',
       '][',
       '[a](b "',
+      '`a`[b](c) ',
     ]) {
       const text = unit.repeat(20_000);
       assert.ok(measureCpuMs(() => findProtectedSpans(text)) < 2_000, unit);
@@ -118,6 +119,10 @@ describe('marks', () => {
     assert.equal(
       restoreMarks('[3][4] Logo [5][6] und [1] unsere Seite [2].', marked),
       '[![Logo](l.png)](b) und [unsere Seite](https://a.example).',
+    );
+    assert.equal(
+      restoreMarks('[ 1 ]unsere Seite[ 2 ], [3][4]Logo[5][6]', marked),
+      '[unsere Seite](https://a.example), [![Logo](l.png)](b)',
     );
     const sameAddress = markProtected('[a](x) [b](x)');
     assert.equal(sameAddress.text, '[1]a[2] [3]b[4]');

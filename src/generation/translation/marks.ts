@@ -1,4 +1,5 @@
 import { findProtectedSpans, type ProtectedSpan } from './protected-spans.ts';
+import type { TextRange } from './wording-search.ts';
 
 /** A text whose protected parts are replaced by numbered marks. */
 export interface ProtectedText {
@@ -113,11 +114,22 @@ function hasValidLinks(translated: string, source: string, links: readonly LinkM
     const open = openByClose.get(number);
     if (open !== undefined && openLinks.pop() !== open) return false;
   }
-  return links.every((link) => !hasLinkText(source, link) || hasLinkText(translated, link));
+  const before = findMarks(source);
+  const after = findMarks(translated);
+  return links.every((link) => !hasLinkText(source, before, link) || hasLinkText(translated, after, link));
 }
 
-const hasLinkText = (marked: string, { open, close }: LinkMarks): boolean =>
-  /[\p{L}\p{N}]/u.test(marked.split(formatNumberMark(open))[1]?.split(formatNumberMark(close))[0] ?? '');
+/** Finds the first mark of each number. */
+function findMarks(marked: string): ReadonlyMap<number, TextRange> {
+  const marks = Array.from(marked.matchAll(MARK), ({ index, 0: mark, 1: number }) => {
+    return [Number(number), { start: index, end: index + mark.length }] as const;
+  });
+  // Of several entries, a map keeps the last.
+  return new Map(marks.toReversed());
+}
+
+const hasLinkText = (marked: string, marks: ReadonlyMap<number, TextRange>, { open, close }: LinkMarks): boolean =>
+  /[\p{L}\p{N}]/u.test(marked.slice(marks.get(open)?.end, marks.get(close)?.start ?? 0));
 
 /** Removes spaces that the model inserted between a tag or link and its content, unless the source has them. */
 function removeTagGaps(translated: string, source: string, originals: readonly string[]): string {

@@ -82,8 +82,10 @@ async function addPinned(wheel: DistributionPackage, options: AddPinnedOptions):
   const { fileName, sha256 } = wheel;
   const { folder, work, signal, distribution, from = distribution.url } = options;
   const path = join(folder, fileName);
-  if ((await statIfExists(path)) && (await computeHash(path, signal)) === sha256)
+  if ((await statIfExists(path)) && (await computeHash(path, signal)) === sha256) {
+    await removeOtherVersions(fileName, folder);
     return { fileName, sha256, isOld: true };
+  }
   const target = join(work, fileName);
   if (/^https?:\/\//.test(from)) await downloadPinned(wheel, from, { ...options, target });
   else if (await statIfExists(join(from, fileName))) await copyFile(join(from, fileName), target);
@@ -103,6 +105,10 @@ async function publish(file: string, folder: string): Promise<void> {
   const fileName = basename(file);
   await chmod(file, 0o644);
   await rename(file, join(folder, fileName));
+  await removeOtherVersions(fileName, folder);
+}
+
+async function removeOtherVersions(fileName: string, folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name !== fileName && name.endsWith('.whl') && getPackage(name) === getPackage(fileName))
       await rm(join(folder, name));

@@ -20,6 +20,14 @@ describe('findNumberProblem', () => {
     ['from 2 to 5 parts', '2到5个零件'],
     ['5 kg for 3 days', '5 Kilogramm für 3 Tage'],
     ['Fifty or two hundred', '50 oder 200'],
+    ['It weighs 1.50 kg.', 'Es wiegt 1,5 kg.'],
+    ['At 3:30 p.m.', 'À 15h30'],
+    ['On 5/12/2020', 'Am 12.5.2020'],
+    ['2,500万人', '25 million people'],
+    ['It has -5 °C.', 'Es sind minus 5 °C.'],
+    ['今天零下5度', "Today it's -5 °C"],
+    ['1,234,567.5 users', '1.234.567,5 Nutzer'],
+    ['Version 1.10.2', 'Version 1.10.2'],
     ['Nothing to count.', 'Nichts zu zählen.'],
   ] as const)
     it(`accepts ${JSON.stringify(translation)} for ${JSON.stringify(source)}`, () =>
@@ -34,6 +42,10 @@ describe('findNumberProblem', () => {
     ['12,000 people', '120万人', ['12,000']],
     ['40 people', 'viele Menschen', ['40']],
     ['Some people', 'Etwa 437 Menschen', []],
+    ['It is 3.5 km long.', 'Es ist 35 km lang.', ['3.5 km']],
+    ['It weighs 1.5 kg.', 'Es wiegt 15 kg.', ['1.5 kg']],
+    ['It has -5 °C.', 'Es sind 5 °C.', ['5 °C']],
+    ['Version 1.40.2', 'Version 1.41.2', ['1.40.2']],
     ['5 of 50 and 50', '5 von 50', ['50']],
   ] as const)
     it(`refuses ${JSON.stringify(translation)} for ${JSON.stringify(source)}`, () =>

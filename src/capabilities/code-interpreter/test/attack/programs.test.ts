@@ -19,7 +19,7 @@ const PROGRAMS = [
 ];
 
 /** Lets the model run a program, and returns the status and the events of the answer. */
-const runProgram = (target: AttackTarget, code: string) => {
+const runProgram = (target: AttackTarget, code: string, key?: string) => {
   const steps = [
     { when: ' gave: ', say: ['</think>', 'It ended.'] },
     { when: 'You can call functions', say: ['</think>', encodeToolCall('code_interpreter', { code })] },
@@ -31,6 +31,7 @@ const runProgram = (target: AttackTarget, code: string) => {
     incremental_output: true,
   };
   return sendAsAttacker(target, {
+    ...(key !== undefined && { key }),
     path: '/api/v1/services/aigc/text-generation/generation',
     headers: { 'x-dashscope-sse': 'enable' },
     body: JSON.stringify({
@@ -52,17 +53,19 @@ const OPTIONS = {
   },
 };
 
+/** Waits until the sandbox is verified, which takes some seconds after the start. */
+const waitUntilVerified = ({ address }: AttackTarget): Promise<true> =>
+  until('the sandbox is verified', { timeoutMs: 90_000 }, async () => {
+    const report = (await (await fetch(`${address}/ready`)).json()) as { tools: { tool: string; state: string }[] };
+    const interpreter = report.tools.find(({ tool }) => tool === 'code interpreter');
+    return interpreter?.state === 'on' ? true : undefined;
+  });
+
 describeAttacks('attacks with programs', OPTIONS, [
   {
     name: '5 programs without end, which take time, memory, output, processes or files, two at a time',
     async run(target) {
-      await until('the sandbox is verified', { timeoutMs: 90_000 }, async () => {
-        const report = (await (await fetch(`${target.address}/ready`)).json()) as {
-          tools: { tool: string; state: string }[];
-        };
-        const interpreter = report.tools.find(({ tool }) => tool === 'code interpreter');
-        return interpreter?.state === 'on' ? true : undefined;
-      });
+      await waitUntilVerified(target);
       const rest = [...PROGRAMS];
       const attack = async (): Promise<void> => {
         for (let code = rest.shift(); code !== undefined; code = rest.shift()) {
@@ -72,6 +75,21 @@ describeAttacks('attacks with programs', OPTIONS, [
         }
       };
       await Promise.all([attack(), attack()]);
+    },
+  },
+  {
+    name: '6 programs without end at once, of which 2 have containers, beside a program of another workspace',
+    async run(target) {
+      await waitUntilVerified(target);
+      const otherKey = await target.createKey('--workspace', 'programmer');
+      const attacks = Array.from({ length: 6 }, () => runProgram(target, 'while True: pass'));
+      const other = await runProgram(target, 'print(6 * 7)', otherKey);
+      assert.deepEqual([other.status, other.text.includes('42')], [200, true], other.text);
+      const statuses = (await Promise.all(attacks)).map(({ status }) => status);
+      assert.deepEqual(
+        statuses.toSorted((a, b) => a - b),
+        [200, 200, 503, 503, 503, 503],
+      );
     },
   },
 ]);
