@@ -5,15 +5,21 @@ import { z } from 'zod';
  *
  * `z.array` validates every element and keeps an issue for each, in every branch of a union: megabytes of invalid
  * elements would take seconds and gigabytes to report only the first.
+ *
+ * @param from Position of the first element that is validated and returned, and `to` that after the last. Default: all.
  */
-export function failFastArray<Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) {
+export function failFastArray<Item extends z.ZodType>(
+  item: Item,
+  { min = 0, max, from = 0, to = max }: { min?: number; max: number; from?: number; to?: number },
+) {
   return z
     .array(z.unknown())
     .min(min)
     .max(max)
     .transform((values, context): z.output<Item>[] => {
       const list: z.output<Item>[] = [];
-      for (const [index, value] of values.entries()) {
+      for (let index = from; index < Math.min(to, values.length); index++) {
+        const value = values[index];
         const parsed = item.safeParse(value);
         if (!parsed.success) {
           const [issue] = parsed.error.issues;

@@ -20,7 +20,7 @@ const LINK =
 export function findMarkdownLinks(text: string): readonly MarkdownLink[] {
   const codes = Array.from(text.matchAll(CODE), ({ index, 0: { length } }) => ({ start: index, end: index + length }));
   const isInCode = (position: number): boolean => {
-    // Of the code that starts before the position, only the last can reach it.
+    // Only the last code that starts before the position can reach it.
     const next = findFirstFrom(codes, position);
     return position < (codes[next - 1]?.end ?? 0);
   };

@@ -124,7 +124,7 @@ function findMarks(marked: string): ReadonlyMap<number, TextRange> {
   const marks = Array.from(marked.matchAll(MARK), ({ index, 0: mark, 1: number }) => {
     return [Number(number), { start: index, end: index + mark.length }] as const;
   });
-  // Of several entries, a map keeps the last.
+  // A map keeps the last of several entries.
   return new Map(marks.toReversed());
 }
 

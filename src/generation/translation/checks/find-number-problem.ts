@@ -4,7 +4,7 @@ import { readUnit } from './units.ts';
 interface WrittenNumber {
   readonly text: string;
   /**
-   * What it can mean, as decimal numbers: `1.234` is 1234 or 1.234, a number before `million` is multiplied, a time is its
+   * Possible meanings as decimal numbers: `1.234` is 1234 or 1.234, a number before `million` is multiplied, a time is its
    * hours and minutes in a row, also in 24 hours.
    */
   readonly values: readonly string[];

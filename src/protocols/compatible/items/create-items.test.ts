@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createCountingIds } from './__fixtures__/fake-ids.ts';
-import { createItems, type CreateItemsOptions } from './create-items.ts';
+import { createItems, createItemsInSteps, type CreateItemsOptions } from './create-items.ts';
 
 const createAndParse = (wire: unknown, kinds: CreateItemsOptions['kinds'] = 'all'): unknown[] =>
   createItems(wire, { ids: createCountingIds(), field: 'input', kinds, max: 99 }).map(
@@ -135,6 +135,21 @@ describe('creating items', () => {
       assert.throws(() => createAndParse(wire, kinds), { name: 'ServiceError', param });
     });
   }
+
+  test('creates long lists in steps, in order, and names the position of an invalid item', async () => {
+    const wire = Array.from({ length: 1200 }, (_, at) => ({ role: 'user', content: `${at}` }));
+    const options = { ids: createCountingIds(), field: 'input', kinds: 'all', max: 2000 } as const;
+    const items = await createItemsInSteps(wire, options);
+    assert.deepEqual(
+      items.map(({ json }) => (JSON.parse(json) as { content: { text: string }[] }).content[0]?.text),
+      [...wire.map(({ content }) => content)],
+    );
+    await assert.rejects(createItemsInSteps(wire.with(1100, { role: 'user', content: 5 as never }), options), {
+      param: 'input[1100].content',
+    });
+    await assert.rejects(createItemsInSteps(wire, { ...options, max: 1199 }), { message: /at most 1199 items/ });
+    assert.deepEqual(await createItemsInSteps([], options), []);
+  });
 
   test('refuses more items than the limit', () => {
     const wire = Array.from({ length: 3 }, () => ({ role: 'user', content: '' }));

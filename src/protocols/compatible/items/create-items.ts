@@ -8,6 +8,7 @@ import { getItemPrefix } from './item-prefixes.ts';
 import { checkFile } from './file-part.ts';
 import { AnyItem, MessageOnly, type WireContent, type WireItem } from './item-schema.ts';
 import { isRecord } from '../../../lib/is-record.ts';
+import { mapInSteps } from '../../../lib/map-in-steps.ts';
 
 export interface CreateItemsOptions {
   readonly ids: Pick<IdGenerator, 'createSortableId'>;
@@ -17,6 +18,24 @@ export interface CreateItemsOptions {
   readonly kinds: 'messages' | 'all';
   /** Maximum number of items; more get 400. */
   readonly max: number;
+  /** Positions of the items that are created, the last one excluded. Default: all. */
+  readonly range?: { readonly from: number; readonly to: number };
+}
+
+/** Items that are created in one step. A step of thousands would block others for some 100 ms. */
+const ITEMS_PER_STEP = 500;
+
+/** Creates items like `createItems`, and leaves the event loop to others between steps of a long list. */
+export async function createItemsInSteps(wire: unknown, options: CreateItemsOptions): Promise<readonly Item[]> {
+  const count = Array.isArray(wire) ? wire.length : 0;
+  const starts = Array.from(
+    { length: Math.max(1, Math.ceil(count / ITEMS_PER_STEP)) },
+    (_, step) => step * ITEMS_PER_STEP,
+  );
+  const steps = await mapInSteps(starts, 1, (from) =>
+    createItems(wire, { ...options, range: { from, to: from + ITEMS_PER_STEP } }),
+  );
+  return steps.flat();
 }
 
 /**
@@ -25,22 +44,25 @@ export interface CreateItemsOptions {
  *
  * @throws ServiceError `invalid-request` naming the field; `unsupported` for parts that no model accepts.
  */
-export function createItems(wire: unknown, { ids, field, kinds, max }: CreateItemsOptions): readonly Item[] {
+export function createItems(
+  wire: unknown,
+  { ids, field, kinds, max, range = { from: 0, to: max } }: CreateItemsOptions,
+): readonly Item[] {
   const given: unknown[] = Array.isArray(wire) ? wire : [];
-  return parseItems(wire, { field, kinds, max }).map((item, index) => {
-    const sent = given[index];
+  return parseItems(wire, { field, kinds, max, range }).map((item, index) => {
+    const sent = given[range.from + index];
     return createItem(isRecord(sent) ? sent : {}, item, ids);
   });
 }
 
 function parseItems(
   wire: unknown,
-  { field, kinds, max }: Pick<CreateItemsOptions, 'field' | 'kinds' | 'max'>,
+  { field, kinds, max, range }: Pick<Required<CreateItemsOptions>, 'field' | 'kinds' | 'max' | 'range'>,
 ): readonly WireItem[] {
-  const list = failFastArray(kinds === 'messages' ? MessageOnly : AnyItem, { max });
+  const list = failFastArray(kinds === 'messages' ? MessageOnly : AnyItem, { max, ...range });
   const body = parseValue(z.object({ [field]: list }), { [field]: wire }, { texts: createTexts(field, kinds) });
   const items = body[field] ?? [];
-  for (const [index, item] of items.entries()) checkItem(item, `${field}[${index}]`);
+  for (const [index, item] of items.entries()) checkItem(item, `${field}[${range.from + index}]`);
   return items;
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate as afterPendingWork } from 'node:timers/promises';
 import { getForwardedFields, type ResolvedModel } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { FindDocument } from '../../../core/document.ts';
@@ -9,6 +8,7 @@ import { ServiceError } from '../../../core/error.ts';
 import { getMessageText } from '../../../core/message.ts';
 import { checkMetadata } from '../../../resources/conversations/rules.ts';
 import type { Responses, Turn, TurnRequest } from '../../../resources/responses/response.ts';
+import { mapInSteps } from '../../../lib/map-in-steps.ts';
 import { isDefined } from '../../../lib/omit-nullish.ts';
 import { applyDefaultThinking } from '../../fields/default-thinking.ts';
 import { excludesThinking } from '../../fields/parameter-rules.ts';
@@ -18,7 +18,7 @@ import { pickExtraFields } from '../chat-completions/extra-fields.ts';
 import { toChatFields } from './chat-fields.ts';
 import { checkFileReferences } from '../items/check-file-references.ts';
 import { checkCallResults } from '../items/check-call-results.ts';
-import { createItems } from '../items/create-items.ts';
+import { createItemsInSteps } from '../items/create-items.ts';
 import { parseStoredItem } from '../items/stored-item.ts';
 import { resolveReferences } from '../items/resolve-references.ts';
 import { decodeMetadata } from '../metadata.ts';
@@ -29,7 +29,7 @@ import { checkImages, checkResponseRules, checkSharedRules } from './rules.ts';
 import { ModelOnly, ResponseBody, createResponseTexts, type ResponseWire } from './schema.ts';
 
 /** Items that are converted in one step. A step of thousands of items takes some 100 ms. */
-const ITEMS_PER_STEP = 100;
+const ITEMS_PER_STEP = 1000;
 
 export interface ResponseRequestDeps extends Pick<ModelEndpointDeps, 'catalogue'> {
   readonly responses: Pick<Responses, 'findItems'>;
@@ -96,15 +96,15 @@ export async function parseResponseRequest(
       const list = typeof inputField === 'string' ? [{ role: 'user', content: inputField }] : (inputField ?? []);
       const find = (itemIds: readonly string[]) => responses.findItems(owner, itemIds);
       const listLimits = { field: 'input', max: MESSAGES_MAX } as const;
-      const input = createItems(await resolveReferences(list, { ...listLimits, find }), {
+      const input = await createItemsInSteps(await resolveReferences(list, { ...listLimits, find }), {
         ...listLimits,
         ids,
         kinds: 'all',
       });
-      // Thousands of items take long: others have their turn between the steps.
-      if (input.length > ITEMS_PER_STEP) await afterPendingWork();
-      const items = { history: earlierItems.map(parseStoredItem), input: input.map(parseStoredItem) };
-      if (input.length > ITEMS_PER_STEP) await afterPendingWork();
+      const items = {
+        history: await mapInSteps(earlierItems, ITEMS_PER_STEP, parseStoredItem),
+        input: await mapInSteps(input, ITEMS_PER_STEP, parseStoredItem),
+      };
       checkCallResults(items.input, { history: items.history, field: 'input' });
       checkImages(items.input, entry);
       const newContent = { instructions: wire.instructions ?? '', items: items.input, field: 'input' };
