@@ -55,7 +55,7 @@ describe('the guard of a container', () => {
   });
 
   test('lets a command create its container before it is removed, and does not kill the command', async () => {
-    prepareEngine({ delay: 0.5 });
+    prepareEngine({ delay: 0.1 });
     const { child, kill, removal } = spawnInSandbox(launch);
     await waitForCall('creating');
     const ended = once(child, 'exit');
