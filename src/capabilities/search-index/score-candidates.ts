@@ -26,13 +26,15 @@ export interface Candidate {
 /** A candidate with its best passage. */
 export interface ScoredCandidate extends Candidate {
   readonly best: PassageRecord;
-  /** Share of the question that the passage and the names of its document cover, from 0 to 1. */
+  /** Share of the question, or of the query alone if that is more, that the passage and the names of its document cover: 0 to 1. */
   readonly coverage: number;
   readonly score: number;
 }
 
 export interface ScoringOptions {
   readonly weights: TermWeights;
+  /** Weights of the words of the query without those of the user's message, which may be long and mostly about something else. */
+  readonly queryWeights: TermWeights;
   /** Passages by their number: the best ones, and the first ones of their documents. */
   readonly passages: ReadonlyMap<number, PassageRecord>;
 }
@@ -62,7 +64,7 @@ export const getBestPassage = ({ match, near }: Candidate): number => match?.pas
  */
 export function scoreCandidates(
   candidates: readonly Candidate[],
-  { weights, passages }: ScoringOptions,
+  { weights, queryWeights, passages }: ScoringOptions,
 ): readonly ScoredCandidate[] {
   const wordsMax = Math.max(Number.MIN_VALUE, ...candidates.map(({ match }) => match?.score ?? 0));
   const measureMeaning = createMeaningScale(candidates);
@@ -71,6 +73,7 @@ export function scoreCandidates(
     if (!best) return [];
     const words = (candidate.match?.score ?? 0) / wordsMax;
     const coverages = computeCoverages(best, passages.get(best.firstPassage), weights);
+    const coverage = Math.max(coverages.whole, queryWeights.computeCoverage(coverages.terms));
     const score =
       INDEX_WORDS_WEIGHT * words +
       measureMeaning(candidate, words) +
@@ -79,7 +82,7 @@ export function scoreCandidates(
       INDEX_HEADING_COVERAGE_WEIGHT * coverages.headings +
       INDEX_LEAD_COVERAGE_WEIGHT * coverages.lead -
       INDEX_LENGTH_PENALTY * Math.log2(best.passages);
-    return [{ ...candidate, best, coverage: coverages.whole, score }];
+    return [{ ...candidate, best, coverage, score }];
   });
   return scored.toSorted((one, other) => other.score - one.score || one.document - other.document);
 }
@@ -109,8 +112,10 @@ function computeCoverages(best: PassageRecord, lead: PassageRecord | undefined, 
   const path = best.url.startsWith('parley-index:') ? decodeURIComponent(best.url) : '';
   const names = new Set(extractTerms(`${best.title} ${path}`));
   const headings = best.text.match(/^#{1,6} .*$/gm)?.join('\n') ?? '';
+  const terms = names.union(new Set(extractTerms(best.text)));
   return {
-    whole: weights.computeCoverage(names.union(new Set(extractTerms(best.text)))),
+    terms,
+    whole: weights.computeCoverage(terms),
     title: weights.computeCoverage(names),
     headings: weights.computeCoverage(new Set(extractTerms(headings))),
     lead: weights.computeCoverage(new Set(extractTerms(`${best.title} ${lead?.text ?? ''}`))),

@@ -111,6 +111,13 @@ describe('search index', () => {
     assert.ok((found?.passage.length ?? 0) <= 4_000);
   });
 
+  it('finds by the query of a model what a long message of the user mostly does not concern', async () => {
+    await add('zoo', ZOO);
+    const question = `Which animal? I packed ${'boots gloves tents maps ropes lamps '.repeat(20)} for winter evenings.`;
+    assert.equal((await titles('largest animal', { question }))[0], 'Whale');
+    assert.deepEqual(await titles('', { question }), []);
+  });
+
   it('uses the words of the user besides those of a model', async () => {
     await add('zoo', ZOO);
     assert.deepEqual(await titles('slow cooker', { question: 'Which snail is slow?' }), ['Snail']);

@@ -55,8 +55,21 @@ export function createSearchIndex({ store, clock, embed, rank, log }: SearchInde
     }
   };
 
+  /** Returns undefined for a text without words. */
+  const weighText = async (text: string): Promise<TermWeights | undefined> => {
+    const { words, compounds } = extractQuestionTerms(text);
+    if (words.length === 0) return undefined;
+    return await weighTerms(
+      {
+        words: words.slice(0, INDEX_QUESTION_TERMS_MAX),
+        compounds: new Map([...compounds].slice(0, INDEX_QUESTION_TERMS_MAX)),
+      },
+      store.indexSearch,
+    );
+  };
+
   const findCandidates = async (
-    { weights, vector }: Question,
+    { weights, queryWeights, vector }: Question,
     scope: IndexSearchFilter,
     signal: AbortSignal,
   ): Promise<readonly ScoredCandidate[]> => {
@@ -70,7 +83,7 @@ export function createSearchIndex({ store, clock, embed, rank, log }: SearchInde
       scope,
     );
     signal.throwIfAborted();
-    return scoreCandidates(candidates, { weights, passages: new Map([...leads, ...best]) }).filter(
+    return scoreCandidates(candidates, { weights, queryWeights, passages: new Map([...leads, ...best]) }).filter(
       ({ isNearest, coverage }) => isNearest || coverage >= INDEX_COVERAGE_MIN,
     );
   };
@@ -132,22 +145,17 @@ export function createSearchIndex({ store, clock, embed, rank, log }: SearchInde
       .join('\n')
       .slice(0, INDEX_QUESTION_CHARS_MAX)
       .toWellFormed();
-    const terms = extractQuestionTerms(text);
-    if (terms.words.length === 0) return { results: [], findings: [] };
-    const weights = await weighTerms(
-      {
-        words: terms.words.slice(0, INDEX_QUESTION_TERMS_MAX),
-        compounds: new Map([...terms.compounds].slice(0, INDEX_QUESTION_TERMS_MAX)),
-      },
-      store.indexSearch,
-    );
+    const weights = await weighText(text);
+    if (!weights) return { results: [], findings: [] };
     const vector =
       weights.passages > 0
         ? await runModel('question embedding failed; the local index is searched by words only', signal, () =>
             embed?.([text], signal),
           )
         : undefined;
-    const question: Question = { text, weights, vector };
+    const queryWeights =
+      (query.question && (await weighText(query.text.slice(0, INDEX_QUESTION_CHARS_MAX)))) || weights;
+    const question: Question = { text, weights, queryWeights, vector };
     const bounds = { answersMax: query.resultsMax, signal };
     const results = await searchScope(question, toScope(query, 'plain', clock.now()), bounds);
     const findings = query.usesDomainProviders
@@ -168,6 +176,7 @@ interface SearchBounds {
 interface Question {
   readonly text: string;
   readonly weights: TermWeights;
+  readonly queryWeights: TermWeights;
   readonly vector: EmbeddedTexts | undefined;
 }
 

@@ -55,6 +55,8 @@ describe('deep research over 200 real documents', () => {
       const report = await assertSupportedReport(frames, parley.readSource);
       const tokens = report.match(/\S+/g)?.length ?? 0;
       const limits = RESEARCH_REPORT_TOKENS[outputFormat === 'model_detailed_report' ? 'detailed' : 'summary'];
-      assert.ok(tokens >= limits.min && tokens <= limits.max, `${tokens} tokens`);
+      // A report is shorter where the sources say little, and then says so.
+      const isShort = report.includes('Nothing more was found that could be reported.');
+      assert.ok(tokens >= 100 && tokens <= limits.max && isShort === tokens < limits.min, `${tokens} tokens`);
     });
 });
