@@ -142,7 +142,7 @@ describe('creating items', () => {
     const items = await createItemsInSteps(wire, options);
     assert.deepEqual(
       items.map(({ json }) => (JSON.parse(json) as { content: { text: string }[] }).content[0]?.text),
-      [...wire.map(({ content }) => content)],
+      wire.map(({ content }) => content),
     );
     await assert.rejects(createItemsInSteps(wire.with(1100, { role: 'user', content: 5 as never }), options), {
       param: 'input[1100].content',
