@@ -47,13 +47,11 @@ const search: Search = async ({ text, resultsMax }) => {
   return { results: results.slice(0, resultsMax), findings: [] };
 };
 
-/** Evaluates the few expressions to which the question below leads. */
+/** Computes the power of the question below, however the program writes it, and prints it as the program does. */
 const calculate = (program: string): Partial<CodeOutput> => {
-  const expression = /(?:print\()?\s*([\d\s*+\-()]+?)\s*\)?\s*$/.exec(program)?.[1] ?? '';
-  const [base, power] = expression.split('**').map(Number);
-  return base !== undefined && power !== undefined
-    ? { value: String(BigInt(base) ** BigInt(power)) }
-    : { value: 'None' };
+  const numbers = (program.match(/\d+/g) ?? []).map(Number).filter((number) => number > 1);
+  const power = numbers.length < 2 ? 'None' : String(BigInt(Math.max(...numbers)) ** BigInt(Math.min(...numbers)));
+  return program.includes('print(') ? { stdout: `${power}\n` } : { value: power };
 };
 
 /** All strategies in a full run (PARLEY_TEST_FULL=1); otherwise the one with every step of the others. */
