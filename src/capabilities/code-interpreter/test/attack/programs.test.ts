@@ -21,7 +21,7 @@ const PROGRAMS = [
 /** Lets the model run a program, and returns the status and the events of the answer. */
 const runProgram = (target: AttackTarget, code: string, key?: string) => {
   const steps = [
-    { when: ' gave: ', say: ['</think>', 'It ended.'] },
+    { when: 'This program was run', say: ['</think>', 'It ended.'] },
     { when: 'You can call functions', say: ['</think>', encodeToolCall('code_interpreter', { code })] },
   ];
   const parameters = {
@@ -84,7 +84,9 @@ describeAttacks('attacks with programs', OPTIONS, [
       const otherKey = await target.createKey('--workspace', 'programmer');
       const attacks = Array.from({ length: 6 }, () => runProgram(target, 'while True: pass'));
       const other = await runProgram(target, 'print(6 * 7)', otherKey);
-      assert.deepEqual([other.status, other.text.includes('42')], [200, true], other.text);
+      assert.equal(other.status, 200, other.text);
+      assert.match(other.text, /It ended\./);
+      assert.match(other.text, /"code_interpreter":\{"count":1\}/);
       const statuses = (await Promise.all(attacks)).map(({ status }) => status);
       assert.deepEqual(
         statuses.toSorted((a, b) => a - b),
