@@ -37,6 +37,9 @@ def get_content(events, phase):
 def expect_complete(events):
     """Checks what all events and the last event of a complete answer have in common."""
     expect(len({event.request_id for event in events}) == 1 and events[0].request_id, events)
+    # A budget may have ended the search of a short report.
+    reason = events[-1].output.finish_reason
+    expect(reason in ("stop", "length"), events[-1])
     for event in events:
         message = get_message(event)
         expect(message["role"] == "assistant" and list(message) == ["phase", "role", "content", "status", "extra"], event)
@@ -44,7 +47,7 @@ def expect_complete(events):
         is_last = event is events[-1]
         expect(event.output["fininshed"] is is_last, event)
         expect(event.output["fininshed_reason"] == ("stop" if is_last else "null"), event)
-        expect(event.output.finish_reason == ("stop" if is_last else None), event)
+        expect(event.output.finish_reason == (reason if is_last else None), event)
     output_tokens = [event.usage.output_tokens for event in events]
     expect(output_tokens == sorted(output_tokens) and output_tokens[-1] > 0, output_tokens)
     last = get_message(events[-1])
