@@ -10,23 +10,17 @@ export interface IdGenerator {
   createToolCallId(): string;
 }
 
-/** A call of the system's generator for each id would block others for long where a request has thousands of items. */
-const RANDOM_POOL_BYTES = 4096;
-let pool = Buffer.alloc(0);
-let used = 0;
-
-/** Returns random bytes as hexadecimal characters. No byte is used twice. */
-function takeRandomHex(count: number): string {
-  if (used + count > pool.length) {
-    pool = randomBytes(RANDOM_POOL_BYTES);
-    used = 0;
-  }
-  used += count;
-  return pool.toString('hex', used - count, used);
+/**
+ * Returns 80 random bits as 20 hexadecimal characters: the groups of a UUID without fixed bits. Node draws the random bytes of
+ * many UUIDs at once; a call of the system for each id would block others where a request has thousands of items.
+ */
+function createRandomHex(): string {
+  const uuid = randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(24);
 }
 
 export const systemIdGenerator: IdGenerator = {
   createRequestId: () => randomUUID(),
-  createSortableId: (prefix) => `${prefix}${Date.now().toString(16).padStart(12, '0')}${takeRandomHex(10)}`,
+  createSortableId: (prefix) => `${prefix}${Date.now().toString(16).padStart(12, '0')}${createRandomHex()}`,
   createToolCallId: () => `call_${randomBytes(12).toString('hex')}`,
 };

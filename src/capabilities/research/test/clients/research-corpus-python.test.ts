@@ -67,7 +67,7 @@ function createCases(): PythonCases {
     parleys: { '': start },
     cases: [
       'gets a clarifying question, and a report after the answer',
-      'gets a report of the requested size when the client sends output_format',
+      'gets a report of at most the requested size when the client sends output_format',
       'resumes the same research run after its connection broke',
     ],
     checksAfterwards: {

@@ -69,7 +69,7 @@ def realtime():
 def files():
     # Beam search finds one of the two names without a vocabulary.
     plain = recognize_file()
-    expect(plain != SENTENCE, plain)
+    expect("Qwen" not in plain, plain)
     recognized = recognize_file(vocabulary_id=vocabulary("paraformer-v2"))
     expect(recognized == SENTENCE, recognized)
 
