@@ -8,8 +8,9 @@ import { ServiceError } from '../../src/core/error.ts';
 import { createCommandEngine } from '../../src/engines/command/command-engine.ts';
 import { createCommandServer } from '../../src/engines/command/command-server.ts';
 import { findProgram, readProgramVersion } from '../../src/engines/command/find-program.ts';
-import { buildCommandLine } from '../../src/engines/command/command-line.ts';
+import { buildCommandLine, type ProgramSettings } from '../../src/engines/command/command-line.ts';
 import type { EngineRequest, TextEngine } from '../../src/engines/engine.ts';
+import type { Log } from '../../src/core/telemetry.ts';
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
 import { findPython } from '../clients/python.ts';
 import { until } from '../until.ts';
@@ -55,24 +56,22 @@ async function generateText(
   return text;
 }
 
-test('llama-server found on PATH serves an engine that survives a killed program', { skip }, async () => {
-  const program = await findProgram('llama-server', environment);
-  assert.equal(program, join(LAUNCHER, 'llama-server'));
-  assert.match((await readProgramVersion(program, { environment, timeoutMs: 30_000 })) ?? '', /version/);
-
-  const warnings: Readonly<Record<string, unknown>>[] = [];
-  const server = createCommandServer(
+/** Creates the server of the smallest model on one thread. */
+const createTestServer = (
+  settings: Pick<ProgramSettings, 'program' | 'sequences' | 'extraArguments'>,
+  onWarning: Log['warn'] = () => undefined,
+) =>
+  createCommandServer(
     {
       name: TINY,
       createLine: (launch) =>
         buildCommandLine(
           'llama-server',
           {
-            program,
+            ...settings,
             model: findWeightsFile(TINY) ?? '',
             servedName: 'tiny',
             contextTokens: CONTEXT_TOKENS,
-            sequences: 2,
             threads: 1,
             gpu: false,
           },
@@ -81,7 +80,18 @@ test('llama-server found on PATH serves an engine that survives a killed program
       environment,
       runFolder,
     },
-    { log: { info: () => undefined, warn: (message, fields) => void warnings.push({ message, ...fields }) } },
+    { log: { info: () => undefined, warn: onWarning } },
+  );
+
+test('llama-server found on PATH serves an engine that survives a killed program', { skip }, async () => {
+  const program = await findProgram('llama-server', environment);
+  assert.equal(program, join(LAUNCHER, 'llama-server'));
+  assert.match((await readProgramVersion(program, { environment, timeoutMs: 30_000 })) ?? '', /version/);
+
+  const warnings: Readonly<Record<string, unknown>>[] = [];
+  const server = createTestServer(
+    { program, sequences: 2 },
+    (message, fields) => void warnings.push({ message, ...fields }),
   );
   const engine = createCommandEngine({
     server,
@@ -131,29 +141,7 @@ for (const [what, args] of [
     const program = await findProgram('llama-server', environment);
     const answers: { readonly text: string; readonly drafted: number }[] = [];
     for (const extraArguments of [[], args]) {
-      const server = createCommandServer(
-        {
-          name: TINY,
-          createLine: (launch) =>
-            buildCommandLine(
-              'llama-server',
-              {
-                program,
-                model: findWeightsFile(TINY) ?? '',
-                servedName: 'tiny',
-                contextTokens: CONTEXT_TOKENS,
-                sequences: 1,
-                threads: 1,
-                gpu: false,
-                extraArguments,
-              },
-              launch,
-            ),
-          environment,
-          runFolder,
-        },
-        { log: { info: () => undefined, warn: () => undefined } },
-      );
+      const server = createTestServer({ program, sequences: 1, extraArguments });
       const { url, apiKey } = await server.waitUntilReady();
       const response = await fetch(`${url}/completion`, {
         method: 'POST',

@@ -3,6 +3,7 @@ import type { IdGenerator } from '../../../core/id.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
+import { ITEMS_PER_STEP } from '../../limits.ts';
 import { parseValue, createFieldError, type RuleTexts } from '../../parse.ts';
 import { getItemPrefix } from './item-prefixes.ts';
 import { checkFile } from './file-part.ts';
@@ -21,9 +22,6 @@ export interface CreateItemsOptions {
   /** Positions of the items that are created, the last one excluded. Default: all. */
   readonly range?: { readonly from: number; readonly to: number };
 }
-
-/** Items that are created in one step. A step of thousands would block others for some 100 ms. */
-const ITEMS_PER_STEP = 500;
 
 /** Creates items like `createItems`, and leaves the event loop to others between steps of a long list. */
 export async function createItemsInSteps(wire: unknown, options: CreateItemsOptions): Promise<readonly Item[]> {

@@ -2,7 +2,7 @@ import { getForwardedFields, type ResolvedModel } from '../../../catalogue/model
 import type { RequestContext } from '../../../core/context.ts';
 import type { FindDocument } from '../../../core/document.ts';
 import type { IdGenerator } from '../../../core/id.ts';
-import { MESSAGES_MAX } from '../../limits.ts';
+import { ITEMS_PER_STEP, MESSAGES_MAX } from '../../limits.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { getMessageText } from '../../../core/message.ts';
@@ -27,9 +27,6 @@ import { getConversationId } from './head.ts';
 import { listIgnoredResponseFields } from './ignored-fields.ts';
 import { checkImages, checkResponseRules, checkSharedRules } from './rules.ts';
 import { ModelOnly, ResponseBody, createResponseTexts, type ResponseWire } from './schema.ts';
-
-/** Items that are converted in one step. A step of thousands of items takes some 100 ms. */
-const ITEMS_PER_STEP = 1000;
 
 export interface ResponseRequestDeps extends Pick<ModelEndpointDeps, 'catalogue'> {
   readonly responses: Pick<Responses, 'findItems'>;
