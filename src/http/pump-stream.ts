@@ -153,9 +153,9 @@ interface ReaderWatchOptions {
 const TOO_SLOW = 'The client read the stream too slowly.';
 
 /**
- * Watches how fast a reader takes what waits for it. Each wait uses up time of the reader, who has `stallMs` and the time in which
- * it may read what was written since the last wait: the system takes many bytes without a wait and holds them. Calls
- * `onStall` when no time is left.
+ * Watches how fast a reader takes what waits for it. Each wait uses up time of the reader, who has `stallMs` and the time
+ * in which it may read what was written since the last wait: the system takes many bytes without a wait, and holds them.
+ * Calls `onStall` when no time is left.
  */
 function createReaderWatch({ stallMs, now, onStall }: ReaderWatchOptions) {
   let leftMs = stallMs;

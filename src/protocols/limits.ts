@@ -15,7 +15,7 @@ export const STOP_CODE_POINTS_MAX = 256;
 /** Messages in one request; far above any context length. Beyond: 400. */
 export const MESSAGES_MAX = 10_000;
 
-/** Items that are created or read in one step, before others have their turn. Thousands at once would block them for some 100 ms. */
+/** Items that are created or read in one step, before others have their turn. Thousands at once would take some 100 ms. */
 export const ITEMS_PER_STEP = 500;
 
 /** Parts in the content of one message. Beyond: 400. */

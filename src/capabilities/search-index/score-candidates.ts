@@ -26,7 +26,10 @@ export interface Candidate {
 /** A candidate with its best passage. */
 export interface ScoredCandidate extends Candidate {
   readonly best: PassageRecord;
-  /** Share of the question, or of the query alone if that is more, that the passage and the names of its document cover: 0 to 1. */
+  /**
+   * Share that the passage and the names of its document cover, from 0 to 1: of the question, or of the query alone if that
+   * is more.
+   */
   readonly coverage: number;
   readonly score: number;
 }

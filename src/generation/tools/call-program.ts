@@ -87,8 +87,8 @@ const createReversedObject = (nameKey: string, name: CallPattern, tail: number):
   );
 
 /**
- * Compiles a format's own markup, in which any name is taken for that of a tool, and two shapes that small models write whatever the prompt says: an object in a
- * fence, and an object at the start of a line; each also as a list of objects.
+ * Compiles a format's own markup, in which any name is taken for that of a tool, and two shapes that small models write
+ * whatever the prompt says: an object in a fence, and an object at the start of a line; each also as a list of objects.
  */
 export function createCallProgram(format: ToolFormat): CallProgram {
   const compiler = createPatternCompiler();

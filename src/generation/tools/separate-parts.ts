@@ -154,7 +154,10 @@ function listLastMarks(before: string): string[] {
 /** Text before a name from after its first mark, if it has another one: models leave the first out after `begin`. */
 const SECOND_MARK = /^\s*<[^<>]*>(\s*\w+\s*<[^<>]*>\s*)$/;
 
-/** Text that models may leave out: an id with the sign or mark before it, the namespace of a tool's name, and a word between a mark and a colon. */
+/**
+ * Text that models may leave out: an id with the sign or mark before it, the namespace of a tool's name, and a word between
+ * a mark and a colon.
+ */
 const OPTIONAL_PART = new RegExp(`((?:\\[[A-Z_]+\\]|:)${ID_PLACE}|\\bfunctions\\.$|(?<=>)[a-z]+(?=:$))`);
 
 /**
