@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { PartReader } from './part-reader.ts';
 import { FILE_MODE, openIncomingFolder } from './incoming-folder.ts';
 import { mapDiskErrors } from './map-disk-errors.ts';
+import { nameFileInError } from '../lib/name-file-in-error.ts';
 
 /** A part on disk that waits to be sent. */
 export interface SpooledPart {
@@ -41,7 +42,7 @@ export function createSpool({ pieces, release }: Pick<PartReader, 'pieces' | 're
         file = await openUnnamedFile(incoming);
         files.add(file);
       }
-      await mapDiskErrors(file.writeFile(piece));
+      await mapDiskErrors(nameFileInError(incoming, file.writeFile(piece)));
       sizeBytes += piece.byteLength;
       release(piece);
       if (sizeBytes < options.partBytes) continue;

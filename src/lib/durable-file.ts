@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { getErrorCode } from './error-code.ts';
+import { nameFileInError } from './name-file-in-error.ts';
 
 /**
  * Replaces a file atomically: readers see the old text or the new one, also after a power failure.
@@ -20,6 +22,8 @@ export async function replaceFile(path: string, text: string, { mode }: { mode: 
 
 /** Creates a file atomically. @returns false when it exists already; of several concurrent calls one returns true. */
 export async function createFile(path: string, text: string, { mode }: { mode: number }): Promise<boolean> {
+  // Nothing is written then, so that this works on a full disk.
+  if (existsSync(path)) return false;
   const temporary = await writeTemporaryFile(path, text, mode);
   try {
     await link(temporary, path); // unlike a rename, this refuses to replace
@@ -38,8 +42,8 @@ async function writeTemporaryFile(path: string, text: string, mode: number): Pro
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(temporary, 'wx', mode);
   try {
-    await file.writeFile(text);
-    await file.sync();
+    await nameFileInError(temporary, file.writeFile(text));
+    await nameFileInError(temporary, file.sync());
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

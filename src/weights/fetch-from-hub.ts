@@ -15,6 +15,7 @@ import { saveBody } from './save-body.ts';
 import { describeSource } from './weights-files.ts';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-file.ts';
+import { nameFileInError } from '../lib/name-file-in-error.ts';
 
 /** Facts about a partial download that are needed to resume it. Stored beside the partial file. */
 const HubState = z.object({
@@ -180,7 +181,8 @@ async function runAttempt(hubDownload: HubDownload, source: HubSource, deps: Hub
       // Also a compressed body, whose length is that before its decompression.
       if (hubDownload.doneBytes > bytesMax) throw createTooLongError(bytesMax);
     };
-    await saveBody(response, { ...deps, handle, hash: hubDownload.hash, stallMs: deps.limits.stallMs, onBytes });
+    const body = { ...deps, handle, hash: hubDownload.hash, stallMs: deps.limits.stallMs, onBytes };
+    await nameFileInError(deps.partialPath, saveBody(response, body));
   } catch (thrown) {
     if (hubDownload.doneBytes > bytesMax) {
       hubDownload.isRefused = true;

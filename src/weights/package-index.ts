@@ -7,6 +7,7 @@ import { readTextUpTo } from './read-body-text.ts';
 import { describeFetchError } from './request-hub-file.ts';
 import { saveBody } from './save-body.ts';
 import { INDEX_ACCEPT, normalizePackageName, parseIndexPage, type PackageIndexFile } from './simple-index.ts';
+import { nameFileInError } from '../lib/name-file-in-error.ts';
 
 export interface PackageIndexOptions {
   /** URL of a simple index (PEP 503, PEP 691); may contain `user:password@`. */
@@ -70,7 +71,7 @@ export function createPackageIndex({ indexUrl, fetch, limits }: PackageIndexOpti
       try {
         // Requested after the file is open: Node closes the connection of a body that is not read yet.
         const response = await get(new URL(address, index).href, { 'accept-encoding': 'identity' }, signal);
-        await saveBody(response, { handle, hash, signal, stallMs: limits.stallMs, onBytes });
+        await nameFileInError(target, saveBody(response, { handle, hash, signal, stallMs: limits.stallMs, onBytes }));
       } finally {
         await handle.close();
       }

@@ -6,6 +6,7 @@ import type { ProgramLimits } from './child/messages.ts';
 import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
 import { startSandboxedProcess } from './sandboxed-process.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
+import { nameFileInError } from '../../lib/name-file-in-error.ts';
 
 /** Version of the snapshot's content beside the interpreter (child/realm.ts): increment it with each change. */
 const SNAPSHOT_VERSION = 1;
@@ -78,7 +79,7 @@ async function writeAtomically(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(temporary, 'wx', 0o444);
   try {
-    await file.writeFile(bytes);
+    await nameFileInError(temporary, file.writeFile(bytes));
     await file.chmod(0o444);
     await file.sync();
     await rename(temporary, path);

@@ -8,6 +8,7 @@ import { readTextUpTo } from '../read-body-text.ts';
 import { saveBody } from '../save-body.ts';
 import type { NpmRegistry } from './npm-config.ts';
 import type { PinnedPackage } from './speech-runtime.ts';
+import { nameFileInError } from '../../lib/name-file-in-error.ts';
 
 export interface FetchArchiveDeps {
   readonly registry: NpmRegistry;
@@ -41,7 +42,7 @@ export async function fetchArchive(pinned: PinnedPackage, path: string, deps: Fe
   try {
     // Requested after the file is open: Node closes the connection of a body that is not read yet.
     const response = await get(url, { 'accept-encoding': 'identity' }, deps);
-    await saveBody(response, { handle, hash, signal, stallMs: limits.stallMs, onBytes });
+    await nameFileInError(path, saveBody(response, { handle, hash, signal, stallMs: limits.stallMs, onBytes }));
   } finally {
     await handle.close();
   }

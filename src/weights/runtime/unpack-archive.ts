@@ -6,6 +6,7 @@ import { ServiceError } from '../../core/error.ts';
 import { describeFetchError } from '../request-hub-file.ts';
 import type { PinnedPackage } from './speech-runtime.ts';
 import { readTar } from './read-tar.ts';
+import { nameFileInError } from '../../lib/name-file-in-error.ts';
 
 /** Removes the first folder of a path: in npm archives it contains the package, whatever its name. */
 const toPackagePath = (path: string): string => path.split('/').slice(1).join('/');
@@ -32,7 +33,7 @@ export async function unpackArchive(
     await mkdir(dirname(target), { recursive: true });
     const handle = await open(target, 'wx', 0o644);
     try {
-      for await (const chunk of body) await handle.writeFile(chunk);
+      for await (const chunk of body) await nameFileInError(target, handle.writeFile(chunk));
       await handle.sync();
     } finally {
       await handle.close();
