@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import { DISK_READ_BYTES, DISK_WRITE_BYTES } from './limits.ts';
+import { createDiskFullError } from '../core/storage-error.ts';
+import { DISK_KEPT_BYTES_MAX, DISK_KEPT_SHARE, DISK_READ_BYTES, DISK_WRITE_BYTES } from './limits.ts';
 import { syncToDisk } from '../lib/durable-file.ts';
+import { nameFileInError } from '../lib/name-file-in-error.ts';
+import { readDiskSpace } from '../lib/read-disk-space.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobMetadata, BlobStore, PutBlobOptions } from './blob-store.ts';
 import {
@@ -41,8 +44,8 @@ export async function openDiskBlobStore({ folder }: { readonly folder: string })
       try {
         let metadata: BlobMetadata;
         try {
-          metadata = await writeParts(file, source, options);
-          await mapDiskErrors(file.sync());
+          metadata = await writeParts({ file, path: temporary }, source, options);
+          await mapDiskErrors(nameFileInError(temporary, file.sync()));
         } finally {
           await mapDiskErrors(file.close());
         }
@@ -97,7 +100,7 @@ export async function openDiskBlobStore({ folder }: { readonly folder: string })
 
 /** Writes the parts to the file. While a part is written, the next one is received and hashed. */
 async function writeParts(
-  file: FileHandle,
+  { file, path }: { readonly file: FileHandle; readonly path: string },
   source: AsyncIterable<Uint8Array>,
   options: PutBlobOptions,
 ): Promise<BlobMetadata> {
@@ -106,7 +109,7 @@ async function writeParts(
   try {
     for await (const part of reader.pieces) {
       await writing;
-      writing = mapDiskErrors(file.writeFile(part)).then(() => reader.release(part));
+      writing = mapDiskErrors(writePart(file, path, part)).then(() => reader.release(part));
       writing.catch(() => undefined); // the next `await` reports it
     }
   } finally {
@@ -115,6 +118,17 @@ async function writeParts(
   }
   await writing;
   return reader.getMetadata();
+}
+
+/** Writes to the disk as long as enough of it stays free for the database, which may be on the same one. */
+async function writePart(file: FileHandle, path: string, part: Uint8Array): Promise<void> {
+  const { totalBytes, freeBytes } = await readDiskSpace(dirname(path));
+  const keptBytes = Math.min(DISK_KEPT_BYTES_MAX, Math.floor(totalBytes * DISK_KEPT_SHARE));
+  if (freeBytes - part.byteLength < keptBytes)
+    throw createDiskFullError(
+      new Error(`ENOSPC: ${freeBytes} bytes are free, of which uploads leave ${keptBytes}, write '${path}'`),
+    );
+  await nameFileInError(path, file.writeFile(part));
 }
 
 interface PublishPaths {

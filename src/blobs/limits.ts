@@ -41,3 +41,12 @@ export const S3_IDLE_MS = 120_000;
 
 /** Ms for the object store to respond to a request whose caller is gone. Beyond: the request is aborted. */
 export const S3_GRACE_MS = 5_000;
+
+/**
+ * Free bytes that uploads leave on the disk, so that the database can still be written. On a small disk:
+ * `DISK_KEPT_SHARE` of it. Beyond: 503.
+ */
+export const DISK_KEPT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Share of the disk that uploads leave free, at most `DISK_KEPT_BYTES_MAX`. */
+export const DISK_KEPT_SHARE = 0.1;

@@ -14,6 +14,7 @@ function startPrinting({ isTTY, isNew }: { readonly isTTY?: boolean; readonly is
     interfaces: [{ name: 'Messages', state: 'off', paths: [], regions: [] }],
     models: [],
     tools: [{ tool: 'code interpreter', state }],
+    storage: { state: 'ok' },
   });
   const printed = printWelcome({
     service: { buildReport: report },

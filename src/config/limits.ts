@@ -72,3 +72,6 @@ export const BEAM_WIDTH_DEFAULT = 5;
 
 /** Largest configurable number of these texts. Each takes up to 20 MB while it is recognized. Beyond: no start. */
 export const BEAM_WIDTH_MAX = 10;
+
+/** Free share of the disk of the data folder below which /ready reports it as nearly full. */
+export const DISK_FREE_SHARE_MIN = 0.05;

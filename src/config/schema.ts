@@ -22,6 +22,7 @@ import {
   CODE_MEMORY_MB_MIN,
   CODE_SECONDS_DEFAULT,
   CODE_SECONDS_MAX,
+  DISK_FREE_SHARE_MIN,
   DEPLOYMENT_CAPACITY_MAX,
   DEPLOYMENT_DRAIN_MS,
   DEPLOYMENT_DRAIN_MS_MAX,
@@ -180,6 +181,14 @@ export const ConfigSchema = z.strictObject({
       (value) => /^sqlite:./.test(value),
       'must be sqlite: and a path; other databases are not supported yet',
     ).optional(),
+  }),
+  disk: createSection({
+    /** Free share of the disk of the data folder, from 0 to 1, below which /ready reports it. */
+    freeShareMin: z
+      .number({ error: 'must be a number' })
+      .min(0, { error: 'must be from 0 to 1' })
+      .max(1, { error: 'must be from 0 to 1' })
+      .default(DISK_FREE_SHARE_MIN),
   }),
   /** Files of each workspace in a region. */
   files: createSection({

@@ -87,6 +87,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'operatorHosts', type: 'list' },
   { path: 'trustedProxies', type: 'list' },
   { path: 'store.url', type: 'text' },
+  { path: 'disk.freeShareMin', type: 'number' },
   { path: 'blobs.url', type: 'text' },
   { path: 'files.fileBytesMax', type: 'number' },
   { path: 'files.totalBytesMax', type: 'number' },

@@ -15,11 +15,15 @@ export const createDiskFullError = (cause: unknown): ServiceError =>
     cause,
   });
 
-/** Maps an error of a disk or a database: `overloaded` when it is full, otherwise as `ServiceError.from`. */
-export function mapStorageError(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError || !(thrown instanceof Error)) return ServiceError.from(thrown);
-  const isFull =
-    ('code' in thrown && DISK_FULL_CODES.has(thrown.code)) ||
-    ('errcode' in thrown && thrown.errcode === SQLITE_FULL_CODE);
-  return isFull ? createDiskFullError(thrown) : ServiceError.from(thrown);
+/** Returns whether an error of a disk or a database, also one that was mapped already, says that the disk is full. */
+export function isDiskFull(thrown: unknown): boolean {
+  const error = thrown instanceof ServiceError ? thrown.cause : thrown;
+  if (!(error instanceof Error)) return false;
+  return (
+    ('code' in error && DISK_FULL_CODES.has(error.code)) || ('errcode' in error && error.errcode === SQLITE_FULL_CODE)
+  );
 }
+
+/** Maps an error of a disk or a database: `overloaded` when it is full, otherwise as `ServiceError.from`. */
+export const mapStorageError = (thrown: unknown): ServiceError =>
+  !(thrown instanceof ServiceError) && isDiskFull(thrown) ? createDiskFullError(thrown) : ServiceError.from(thrown);

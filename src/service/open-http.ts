@@ -16,6 +16,7 @@ import { createParseSlots } from './create-parse-slots.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 import { createReadinessCheck } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
+import { buildStorageReport } from './storage-report.ts';
 
 interface HttpDeps {
   readonly endpoints: readonly Endpoint[];
@@ -26,7 +27,7 @@ interface HttpDeps {
 
 /** Creates what HTTP requests and jobs are measured by, and what the HTTP server reports about the models. */
 export async function prepareHttp(
-  { config, overrides, clock }: ServiceContext,
+  { config, overrides, clock, store }: ServiceContext,
   { endpoints, engines: { catalogue, engines, directory }, serverTools, capabilities }: HttpDeps,
 ) {
   const regions = listRegions(config).map(([id]) => id);
@@ -39,6 +40,7 @@ export async function prepareHttp(
     clock,
     getToolReports: serverTools.buildReports,
     hasSearchContent: () => serverTools.hasSearchContent(),
+    getStorageReport: () => buildStorageReport({ store, folder: config.data, freeShareMin: config.disk.freeShareMin }),
   };
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OPERATIONS_WITHOUT_ENDPOINT],

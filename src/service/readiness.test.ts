@@ -6,6 +6,7 @@ import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { ModelEngines } from './model-engines.ts';
 import { buildServiceReport, createReadinessCheck, DEFAULT_MODEL } from './readiness.ts';
+import type { StorageReport } from './storage-report.ts';
 
 const createRankingEntry = (runs: ModelEntry['runner']): ModelEntry => ({
   name: 'svc-rerank',
@@ -46,6 +47,7 @@ async function getInterfaceState(entries: readonly ModelEntry[], name = 'Reranki
     clock: systemClock,
     getToolReports: async () => [],
     hasSearchContent: async () => true,
+    getStorageReport: async () => ({ state: 'ok' }),
   });
   const found = interfaces.find((each) => each.name === name);
   return [found?.state, found?.reason];
@@ -85,6 +87,7 @@ test('warns of a loaded model that writes tool calls in an unknown format', asyn
     clock: systemClock,
     getToolReports: async () => [],
     hasSearchContent: async () => true,
+    getStorageReport: async () => ({ state: 'ok' }),
   });
   const warned = models.filter(({ warning }) => warning !== undefined);
   assert.deepEqual(
@@ -117,6 +120,7 @@ test('shares a running check, and generates or fails to generate at most one tok
     clock: { now: () => now, monotonic: () => now },
     getToolReports: async () => [],
     hasSearchContent: async () => true,
+    getStorageReport: async () => ({ state: 'ok' }),
   });
   const first = Array.from({ length: 500 }, check);
   gate.resolve();
@@ -151,8 +155,34 @@ test('is ready at once when the engine has generated a token since a failure', a
     clock: { now: () => 0, monotonic: () => 0 },
     getToolReports: async () => [],
     hasSearchContent: async () => true,
+    getStorageReport: async () => ({ state: 'ok' }),
   });
   assert.deepEqual([(await check()).ready, (await check()).ready], [false, false]);
   lastTokenAt = 0;
   assert.equal((await check()).ready, true);
+});
+
+test('is not ready when nothing can be stored, and degraded when the disk is nearly full', async () => {
+  const entry = { ...createRankingEntry({ type: 'weights', weights: 'w', family: 'f' }), name: DEFAULT_MODEL };
+  let storage: StorageReport = { state: 'ok' };
+  const check = createReadinessCheck({
+    catalogue: { list: () => [entry], find: () => entry },
+    engines: { ...engines, getState: async () => ({ state: 'ready' }), getLastTokenAt: () => 0 },
+    servedRoutes: [],
+    interfaces: ['rerank'],
+    regions: ['cn-beijing'],
+    clock: { now: () => 0, monotonic: () => 0 },
+    getToolReports: async () => [],
+    hasSearchContent: async () => true,
+    getStorageReport: async () => storage,
+  });
+  const read = async () => {
+    const { ready, state, reason } = await check();
+    return [ready, state, reason];
+  };
+  assert.deepEqual(await read(), [true, 'ready', undefined]);
+  storage = { state: 'degraded', reason: 'little room' };
+  assert.deepEqual(await read(), [true, 'degraded', 'little room']);
+  storage = { state: 'failed', reason: 'gone' };
+  assert.deepEqual(await read(), [false, 'unready', 'gone']);
 });

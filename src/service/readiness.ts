@@ -5,6 +5,7 @@ import type { TextEngine } from '../engines/engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import { listInterfaceStates, type InterfaceState, type Route } from '../protocols/interfaces.ts';
 import type { ModelEngines } from './model-engines.ts';
+import type { StorageReport } from './storage-report.ts';
 
 /** Maximum age of a token that proves that generation works, in ms. */
 const TOKEN_AGE_MS_MAX = 10_000;
@@ -35,6 +36,7 @@ export interface ServiceReport {
   readonly interfaces: readonly InterfaceState[];
   readonly models: readonly ModelReport[];
   readonly tools: readonly ToolReport[];
+  readonly storage: StorageReport;
 }
 
 /** Note on what searches while there is nothing to search. */
@@ -61,6 +63,7 @@ interface ReadinessDeps {
   readonly getToolReports: () => Promise<readonly ToolReport[]>;
   /** Returns whether a search can find anything. */
   readonly hasSearchContent: () => Promise<boolean>;
+  readonly getStorageReport: () => Promise<StorageReport>;
 }
 
 /** Builds the report of interfaces, models and tools that startup prints and /ready returns. */
@@ -72,6 +75,7 @@ export async function buildServiceReport({
   regions,
   getToolReports,
   hasSearchContent,
+  getStorageReport,
 }: ReadinessDeps): Promise<ServiceReport> {
   const models = await Promise.all(
     catalogue.list().map(async (entry) => {
@@ -93,10 +97,12 @@ export async function buildServiceReport({
       regions,
       selectableByModel: interfaces,
       findMissingModelReason: explainMissing,
-      ...((await hasSearchContent()) ? {} : { searchNote: NOTHING_TO_SEARCH }),
+      // If the database cannot be read, the report of the storage says so.
+      ...((await hasSearchContent().catch(() => true)) ? {} : { searchNote: NOTHING_TO_SEARCH }),
     }),
     models,
     tools: await getToolReports(),
+    storage: await getStorageReport(),
   };
 }
 
@@ -112,7 +118,13 @@ function explainMissingModel(
   return candidates[0]?.reason ?? 'no model in the catalogue has this interface';
 }
 
-export type ReadinessReport = { readonly ready: boolean; readonly reason?: string } & ServiceReport;
+export type ReadinessReport = {
+  readonly ready: boolean;
+  /** `degraded`: requests are answered, but the operator should act. */
+  readonly state: 'ready' | 'degraded' | 'unready';
+  /** Why the state is not `ready`. */
+  readonly reason?: string;
+} & ServiceReport;
 
 /**
  * Creates the check behind /ready: that a token can be generated, because one was generated lately or this check generates
@@ -135,12 +147,13 @@ export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readine
     return reason;
   };
   const check = async (): Promise<ReadinessReport> => {
-    const reason = await findReason();
-    return {
-      ready: reason === undefined,
-      ...(reason === undefined ? {} : { reason }),
-      ...(await buildServiceReport(deps)),
-    };
+    const modelReason = await findReason();
+    const report = await buildServiceReport(deps);
+    const { storage } = report;
+    const unreadyReason = modelReason ?? (storage.state === 'failed' ? storage.reason : undefined);
+    const reason = unreadyReason ?? storage.reason;
+    const state = unreadyReason !== undefined ? 'unready' : storage.state === 'degraded' ? 'degraded' : 'ready';
+    return { ready: state !== 'unready', state, ...(reason === undefined ? {} : { reason }), ...report };
   };
   return () => (running ??= check().finally(() => (running = undefined)));
 }

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import type { Dialect } from 'kysely';
-import { Kysely, sql, SqliteDialect } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import { ServiceError } from '../core/error.ts';
 import type { KeyRecord } from '../core/key.ts';
-import { createSqliteAdapter } from './dialects/sqlite-adapter.ts';
-import { createSqliteDialect } from './dialects/sqlite.ts';
+import { SqliteConnection } from './dialects/sqlite-connection.ts';
+import { createKyselyDialect, createSqliteDialect } from './dialects/sqlite.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import { openStore } from './store.ts';
 
@@ -53,7 +52,7 @@ describe('openStore on SQLite', () => {
     await second.close();
   });
 
-  it('uses WAL mode, syncs every commit and sets a busy timeout', async () => {
+  it('uses WAL mode, syncs every commit and never waits inside SQLite', async () => {
     const dialect = createSqliteDialect({ file: join(folder, 'modes.db') });
     const db = new Kysely<unknown>({ dialect: await dialect.open() });
     const pragma = async (name: string) => {
@@ -62,9 +61,24 @@ describe('openStore on SQLite', () => {
     };
     assert.equal(await pragma('journal_mode'), 'wal');
     assert.equal(await pragma('synchronous'), 2);
-    assert.equal(await pragma('busy_timeout'), 5000);
+    assert.equal(await pragma('busy_timeout'), 0);
     assert.equal(await pragma('foreign_keys'), 1);
     await db.destroy();
+  });
+
+  it('acknowledges nothing once its folder was removed', async () => {
+    const data = join(folder, 'removed');
+    const store = await openStore({ dialect: createSqliteDialect({ file: join(data, 'parley.db') }) });
+    await store.keys.insert({ record: record('key_1'), hash: 'h' });
+    await rm(data, { recursive: true });
+    const isRemoved = (error: unknown) =>
+      error instanceof ServiceError && error.kind === 'overloaded' && /was removed while/.test(String(error.cause));
+    await assert.rejects(store.keys.insert({ record: record('key_2'), hash: 'h2' }), isRemoved);
+    await assert.rejects(
+      store.transaction(async () => undefined),
+      isRemoved,
+    );
+    await store.close();
   });
 
   it('rejects a database of a newer version and names the unknown migration', async () => {
@@ -94,7 +108,7 @@ describe('openStore on SQLite', () => {
 
   it('reports a full disk as overloaded with its cause, and recovers once there is space', async () => {
     const database = new DatabaseSync(':memory:');
-    const dialect: Dialect = new SqliteDialect({ database: createSqliteAdapter(database) });
+    const dialect = createKyselyDialect({ name: 'memory', writer: new SqliteConnection(database) });
     const store = await openStore({
       dialect: { ...createSqliteDialect({ file: ':memory:' }), open: async () => dialect },
     });

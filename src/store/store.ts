@@ -58,6 +58,14 @@ export interface Tables {
   readonly vocabularies: VocabularyStore;
 }
 
+export interface TransactionOptions {
+  /**
+   * Whether the transaction may use the space that a full disk keeps, because it frees space or the service cannot start
+   * without it. `work` may then be called twice.
+   */
+  readonly usesReserve?: boolean;
+}
+
 /**
  * Opened database. Database errors become ServiceError `internal` with their cause, or `overloaded` if the disk is
  * full.
@@ -65,9 +73,9 @@ export interface Tables {
 export interface Store extends Tables {
   /**
    * Commits all of `work` or nothing. `work` may use and await only the tables it is given: SQLite has one connection,
-   * and all other queries wait for the transaction.
+   * and all other writes wait for the transaction.
    */
-  transaction<T>(work: (tables: Tables) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tables: Tables) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -90,19 +98,21 @@ export async function openStore({ dialect, clock = systemClock }: StoreOptions):
 
   return {
     ...createTables(db, runOutside, dialect),
-    transaction: (work) =>
-      runOutside(() =>
-        db.transaction().execute(async (transaction) => {
-          const inside = { isOpen: true };
-          try {
-            return await transactionContext.run(inside, () =>
-              work(createTables(transaction, runTranslatingErrors, dialect)),
-            );
-          } finally {
-            inside.isOpen = false;
-          }
-        }),
-      ),
+    transaction: (work, { usesReserve = false } = {}) =>
+      runOutside(async () => {
+        const run = () =>
+          db.transaction().execute(async (transaction) => {
+            const inside = { isOpen: true };
+            try {
+              return await transactionContext.run(inside, () =>
+                work(createTables(transaction, runTranslatingErrors, dialect)),
+              );
+            } finally {
+              inside.isOpen = false;
+            }
+          });
+        return usesReserve && dialect.reserve ? await dialect.reserve.use(run) : await run();
+      }),
     close: () => db.destroy(),
   };
 }

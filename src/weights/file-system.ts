@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
 import { getErrorCode } from '../lib/error-code.ts';
-import { readFreeBytes } from '../lib/read-free-bytes.ts';
+import { readDiskSpace } from '../lib/read-disk-space.ts';
 
 /** Returns the result of a call to the file system, or undefined when the call fails with one of the codes. */
 const toUndefined = <T>(result: Promise<T>, ...codes: readonly string[]): Promise<T | undefined> =>
@@ -46,7 +46,7 @@ export const readTextIfReadable = async (file: string): Promise<string> =>
  * @throws ServiceError `storage-quota` with the needed and the available space.
  */
 export async function checkDiskSpace(folder: string, neededBytes: number, reserveBytes: number): Promise<void> {
-  const freeBytes = await readFreeBytes(folder);
+  const { freeBytes } = await readDiskSpace(folder);
   if (freeBytes >= neededBytes + reserveBytes) return;
   throw new ServiceError(
     'storage-quota',

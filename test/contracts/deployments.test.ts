@@ -139,13 +139,14 @@ describeOnDialects('deployments', ({ onOpen }) => {
   it('shows, changes and watches nothing of another owner', async () => {
     const { name, id } = await createRunning();
     for (const stranger of STRANGERS) {
+      const { deployments } = testDeployments;
       for (const work of [
-        testDeployments.deployments.find(stranger, name),
-        testDeployments.deployments.scale(stranger, name, { capacity: 2 }),
-        testDeployments.deployments.throttle(stranger, name, { rpmLimit: 1 }),
-        testDeployments.deployments.delete(stranger, name),
-        testDeployments.deployments.events(stranger, name),
-        testDeployments.deployments.watch(stranger, name, new AbortController().signal)[Symbol.asyncIterator]().next(),
+        () => deployments.find(stranger, name),
+        () => deployments.scale(stranger, name, { capacity: 2 }),
+        () => deployments.throttle(stranger, name, { rpmLimit: 1 }),
+        () => deployments.delete(stranger, name),
+        () => deployments.events(stranger, name),
+        () => deployments.watch(stranger, name, new AbortController().signal)[Symbol.asyncIterator]().next(),
       ]) {
         await assert.rejects(work, { kind: 'not-found', message: `Model: ${name} not found!` });
       }

@@ -138,7 +138,9 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
       while (!(await store.indexCollections.remove(name))) {
         const page = await store.indexDocuments.listHashes(name, { after: '', limit: DOCUMENTS_PER_PAGE });
         if (page.size === 0 && !(await store.indexCollections.find(name))) break;
-        await store.transaction(({ indexDocuments }) => indexDocuments.remove(name, [...page.keys()]));
+        await store.transaction(({ indexDocuments }) => indexDocuments.remove(name, [...page.keys()]), {
+          usesReserve: true,
+        });
       }
       return totals;
     },

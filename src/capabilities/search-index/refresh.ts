@@ -109,7 +109,7 @@ export async function refreshCollection(
   const vanished = [...unseen];
   for (let at = 0; at < vanished.length; at += REFERENCES_PER_PAGE) {
     const page = vanished.slice(at, at + REFERENCES_PER_PAGE);
-    await store.transaction(({ indexDocuments }) => indexDocuments.remove(name, page));
+    await store.transaction(({ indexDocuments }) => indexDocuments.remove(name, page), { usesReserve: true });
     counts.removed += page.length;
   }
   await store.indexCollections.setRefreshed(name, clock.now());

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readFreeBytes } from '../../lib/read-free-bytes.ts';
+import { readDiskSpace } from '../../lib/read-disk-space.ts';
 import type { KvCache } from './kv-cache.ts';
 import type { NativeModel } from './native-model.ts';
 import type { Slot } from './slot-pool.ts';
@@ -52,7 +52,7 @@ export function createPausedStates({
   folder,
   bytesMax,
   freeBytesMin,
-  getFreeBytes = () => readFreeBytes(folder),
+  getFreeBytes = async () => (await readDiskSpace(folder)).freeBytes,
 }: PausedStatesOptions): PausedStates {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const sizes = createSizePrediction();

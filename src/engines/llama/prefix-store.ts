@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
-import { readFreeBytes } from '../../lib/read-free-bytes.ts';
+import { readDiskSpace } from '../../lib/read-disk-space.ts';
 
 /** A prompt prefix whose sequence state is stored in a file. */
 export interface PrefixEntry {
@@ -83,7 +83,7 @@ export const countReusableTokens = (entry: PrefixEntry, { isSeeded }: Pick<Prefi
 
 export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
   const { folder, clock, ttlMs, warn } = options;
-  const getFreeBytes = options.getFreeBytes ?? (() => readFreeBytes(folder));
+  const getFreeBytes = options.getFreeBytes ?? (async () => (await readDiskSpace(folder)).freeBytes);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const workspaces = new Map<string, StoredPrefix[]>();

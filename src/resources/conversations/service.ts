@@ -66,11 +66,14 @@ export function createConversations({ store, clock, ids = systemIdGenerator }: C
     },
 
     deleteItem: (owner, id, item) =>
-      store.transaction(async ({ conversations, items }) => {
-        const { record } = (await conversations.extend(owner, id, 0, clock.now())) ?? throwConversationNotFound(id);
-        if (!(await items.remove(getContainer(owner, id), item))) throwItemNotFound(item, id);
-        return toConversation(record);
-      }),
+      store.transaction(
+        async ({ conversations, items }) => {
+          const { record } = (await conversations.extend(owner, id, 0, clock.now())) ?? throwConversationNotFound(id);
+          if (!(await items.remove(getContainer(owner, id), item))) throwItemNotFound(item, id);
+          return toConversation(record);
+        },
+        { usesReserve: true },
+      ),
   };
 }
 

@@ -3,7 +3,7 @@ import { DEPLOYMENT_EVENTS_MAX } from '../limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Store, Tables } from '../../store/store.ts';
+import type { Store, Tables, TransactionOptions } from '../../store/store.ts';
 import type { DeploymentNotifier } from './deployment.ts';
 import type { DeploymentDirectory } from './directory.ts';
 import { getEventReason } from './rules.ts';
@@ -45,7 +45,10 @@ export interface DeploymentTransaction {
 /**
  * Runs a transaction with exclusive access to deployments; after the commit it notifies subscribers and writes the log.
  */
-export type RunDeploymentTransaction = <T>(work: (transaction: DeploymentTransaction) => Promise<T>) => Promise<T>;
+export type RunDeploymentTransaction = <T>(
+  work: (transaction: DeploymentTransaction) => Promise<T>,
+  options?: TransactionOptions,
+) => Promise<T>;
 
 export function createDeploymentTransactions({
   store,
@@ -54,7 +57,7 @@ export function createDeploymentTransactions({
   notifier,
   directory,
 }: DeploymentTransactionDeps): RunDeploymentTransaction {
-  return async (work) => {
+  return async (work, options) => {
     let committed: { readonly record: DeploymentRecord; readonly event?: DeploymentEvent }[] = [];
     const result = await store.transaction(async (tables) => {
       const { deployments } = tables;
@@ -86,7 +89,7 @@ export function createDeploymentTransactions({
           committed.push({ record });
         },
       });
-    });
+    }, options);
     for (const { record, event } of committed) {
       const { id, name, region, workspace } = record;
       const fields = { deployment: name, id, region, workspace, generation: record.generation };

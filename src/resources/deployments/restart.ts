@@ -15,22 +15,25 @@ export interface RestartDeps {
  * transaction.
  */
 export async function restartDeployments({ transact, clock, ids = systemIdGenerator }: RestartDeps): Promise<void> {
-  await transact(async ({ tables, applyTransition }) => {
-    for (const record of await tables.deployments.listAll()) {
-      const { id, generation, region, workspace, modifier, plan, status } = record;
-      if (status === 'failed' || status === 'stopped') continue;
-      // Reserved tokens have no engine of their own.
-      if (plan === 'ptu' && status === 'running') continue;
-      if (plan !== 'ptu' && record.readyCapacity > 0)
-        await applyTransition(record, {
-          transition: 'ready',
-          reason: 'The service was restarted.',
-          changes: { readyCapacity: 0 },
-        });
-      const owner = { region, workspace, keyId: modifier };
-      await tables.jobs.requeue(
-        createJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }),
-      );
-    }
-  });
+  await transact(
+    async ({ tables, applyTransition }) => {
+      for (const record of await tables.deployments.listAll()) {
+        const { id, generation, region, workspace, modifier, plan, status } = record;
+        if (status === 'failed' || status === 'stopped') continue;
+        // Reserved tokens have no engine of their own.
+        if (plan === 'ptu' && status === 'running') continue;
+        if (plan !== 'ptu' && record.readyCapacity > 0)
+          await applyTransition(record, {
+            transition: 'ready',
+            reason: 'The service was restarted.',
+            changes: { readyCapacity: 0 },
+          });
+        const owner = { region, workspace, keyId: modifier };
+        await tables.jobs.requeue(
+          createJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }),
+        );
+      }
+    },
+    { usesReserve: true },
+  );
 }

@@ -167,13 +167,18 @@ export function createChunkedUploads(deps: ChunkedUploadsDeps): ChunkedUploads {
     },
     complete: (owner, id, completion, signal) => track(complete(owner, id, completion, signal)),
     async cancel(owner, id) {
-      const retired = await withFileTotalLock(store, owner, async (tables) => {
-        const { status } = await find(tables, owner, id);
-        if (status === 'cancelled') return new Set<string>();
-        await findPending(tables, owner, id);
-        await tables.uploads.end(id, { status: 'cancelled' });
-        return await retireParts(tables, owner, id);
-      });
+      const retired = await withFileTotalLock(
+        store,
+        owner,
+        async (tables) => {
+          const { status } = await find(tables, owner, id);
+          if (status === 'cancelled') return new Set<string>();
+          await findPending(tables, owner, id);
+          await tables.uploads.end(id, { status: 'cancelled' });
+          return await retireParts(tables, owner, id);
+        },
+        { usesReserve: true },
+      );
       await track(deleteParts(retired));
       return await find(store, owner, id);
     },

@@ -108,7 +108,7 @@ export async function removeExpiredUploads({
   let removed = 0;
   for (;;) {
     const query = { before: clock.now() - UPLOAD_GRACE_MS, limit: FILE_CLEANUP_PAGE_MAX };
-    const count = await store.transaction(({ uploads }) => uploads.removeExpired(query));
+    const count = await store.transaction(({ uploads }) => uploads.removeExpired(query), { usesReserve: true });
     removed += count;
     if (count < FILE_CLEANUP_PAGE_MAX) return removed;
     await yieldToEventLoop();
@@ -120,16 +120,21 @@ const reclaimReservation = (
   { blob, batchId, ...scope }: ExpiredFile,
   expiredAt: number,
 ): Promise<boolean> =>
-  withFileTotalLock(store, scope, async ({ batches, files, fileTotals }) => {
-    const at = clock.now();
-    if (batchId !== undefined && (await batches.isUnfinished(batchId))) {
-      await files.renewReservations([blob], at + BATCH_RESERVATION_CHECK_MS);
-      return false;
-    }
-    const reservation = await files.retireReservation(blob, { leaseUntil: at + FILE_LEASE_MS, at, expiredAt });
-    if (reservation) await fileTotals.addUsage(scope, { files: -1, bytes: -reservation.bytes });
-    return reservation !== undefined;
-  });
+  withFileTotalLock(
+    store,
+    scope,
+    async ({ batches, files, fileTotals }) => {
+      const at = clock.now();
+      if (batchId !== undefined && (await batches.isUnfinished(batchId))) {
+        await files.renewReservations([blob], at + BATCH_RESERVATION_CHECK_MS);
+        return false;
+      }
+      const reservation = await files.retireReservation(blob, { leaseUntil: at + FILE_LEASE_MS, at, expiredAt });
+      if (reservation) await fileTotals.addUsage(scope, { files: -1, bytes: -reservation.bytes });
+      return reservation !== undefined;
+    },
+    { usesReserve: true },
+  );
 
 /**
  * Deletes blobs and partial blobs that no record refers to, if they are older than `before` (UTC ms). A record exists

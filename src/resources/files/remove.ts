@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { TenantScope } from '../../store/tenant-scope.ts';
 import type { FileUsage } from '../../store/file-totals.ts';
-import type { Store, Tables } from '../../store/store.ts';
+import type { Store, Tables, TransactionOptions } from '../../store/store.ts';
 
 /** Blob names of uploads and of batch results. Other prefixes in the blob store are not files. */
 export const FILE_BLOB_PREFIX = 'upload_';
@@ -20,8 +20,9 @@ export const withFileTotalLock = <T>(
   store: Store,
   { region, workspace }: TenantScope,
   work: (tables: Tables, total: FileUsage) => Promise<T>,
+  options?: TransactionOptions,
 ): Promise<T> =>
-  store.transaction(async (tables) => work(tables, await tables.fileTotals.lockUsage({ region, workspace })));
+  store.transaction(async (tables) => work(tables, await tables.fileTotals.lockUsage({ region, workspace })), options);
 
 /** Deletes a file's blobs, then its rows, so that no blob is left without a row. May be repeated after a failure. */
 export async function deleteBlobAndRows(

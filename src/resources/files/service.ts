@@ -102,15 +102,20 @@ function commitFiles(
 
 async function deleteFile({ store, blobs, clock, log }: FilesDeps, owner: Owner, id: string): Promise<void> {
   const lease = { leaseUntil: clock.now() + FILE_LEASE_MS, at: clock.now() };
-  const { blob } = await withFileTotalLock(store, owner, async ({ batches, files, fileTotals, jobs }) => {
-    const retired = (await files.retire(owner, id, lease)) ?? throwFileNotFound();
-    // Batches are created under the same lock, so that none can start to read the file meanwhile.
-    if (await batches.isInputInUse(id)) throw fileInUseError();
-    await fileTotals.addUsage(owner, { files: -1, bytes: -retired.bytes });
-    if (retired.purpose !== undefined) await fileTotals.addToActiveCount(owner, retired.purpose, -1);
-    if (retired.purpose === EXTRACT_PURPOSE) await jobs.remove('extract', id);
-    return retired;
-  });
+  const { blob } = await withFileTotalLock(
+    store,
+    owner,
+    async ({ batches, files, fileTotals, jobs }) => {
+      const retired = (await files.retire(owner, id, lease)) ?? throwFileNotFound();
+      // Batches are created under the same lock, so that none can start to read the file meanwhile.
+      if (await batches.isInputInUse(id)) throw fileInUseError();
+      await fileTotals.addUsage(owner, { files: -1, bytes: -retired.bytes });
+      if (retired.purpose !== undefined) await fileTotals.addToActiveCount(owner, retired.purpose, -1);
+      if (retired.purpose === EXTRACT_PURPOSE) await jobs.remove('extract', id);
+      return retired;
+    },
+    { usesReserve: true },
+  );
   await deleteBlobAndRows({ store, blobs }, blob).catch((error: unknown) => {
     log.warn('file deletion is incomplete; garbage collection repeats it', { error: String(error) });
   });

@@ -91,12 +91,17 @@ export function createUploads(deps: UploadsDeps): Uploads {
     completedBlobs.delete(blob);
     try {
       const lease = { leaseUntil: leaseUntil(), at: clock.now() };
-      await withFileTotalLock(store, owner, async ({ files, fileTotals }) => {
-        const reservation = await files.retireReservation(blob, lease);
-        if (reservation) await fileTotals.addUsage(owner, { files: -1, bytes: -reservation.bytes });
-        // It may have been committed although this process got no reply. After the lease expired, there is no row.
-        else if ((await files.filterReferenced([blob])).has(blob)) throw new Error(`${blob} is not a reservation`);
-      });
+      await withFileTotalLock(
+        store,
+        owner,
+        async ({ files, fileTotals }) => {
+          const reservation = await files.retireReservation(blob, lease);
+          if (reservation) await fileTotals.addUsage(owner, { files: -1, bytes: -reservation.bytes });
+          // It may have been committed although this process got no reply. After the lease expired, there is no row.
+          else if ((await files.filterReferenced([blob])).has(blob)) throw new Error(`${blob} is not a reservation`);
+        },
+        { usesReserve: true },
+      );
       await deleteBlobAndRows({ store, blobs }, blob);
     } catch (error) {
       log.warn('upload cleanup failed; garbage collection repeats it', { error: String(error) });

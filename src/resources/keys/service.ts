@@ -67,7 +67,9 @@ export function createKeys({ store, clock }: KeysDeps): Keys {
     list: (filter) => store.keys.list({ ...filter, limit: KEY_PAGE_MAX }),
 
     async revoke(id) {
-      const record = (await store.keys.revoke(id, clock.now())) ?? (await store.keys.find(id));
+      const record =
+        (await store.transaction(({ keys }) => keys.revoke(id, clock.now()), { usesReserve: true })) ??
+        (await store.keys.find(id));
       authenticator.clearCache();
       return record ?? throwKeyNotFound(id);
     },

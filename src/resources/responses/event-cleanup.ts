@@ -18,14 +18,17 @@ export const startEventCleanup = ({ store, clock, log, startInterval }: EventCle
     intervalMs: BACKGROUND_EVENTS_CLEANUP_INTERVAL_MS,
     async run(isClosed) {
       for (let hasMore = true; hasMore && !isClosed();) {
-        hasMore = await store.transaction(async ({ background, responseEvents }) => {
-          const expired = await background.takeRunsWithExpiredEvents({
-            now: clock.now(),
-            limit: BACKGROUND_EVENTS_PAGE_MAX,
-          });
-          await responseEvents.removeAll(expired);
-          return expired.length === BACKGROUND_EVENTS_PAGE_MAX;
-        });
+        hasMore = await store.transaction(
+          async ({ background, responseEvents }) => {
+            const expired = await background.takeRunsWithExpiredEvents({
+              now: clock.now(),
+              limit: BACKGROUND_EVENTS_PAGE_MAX,
+            });
+            await responseEvents.removeAll(expired);
+            return expired.length === BACKGROUND_EVENTS_PAGE_MAX;
+          },
+          { usesReserve: true },
+        );
       }
     },
     onFailure: (error) => log.warn('response event cleanup failed', { error: String(error) }),

@@ -1,9 +1,8 @@
-import { DatabaseSync } from 'node:sqlite';
-import { SqliteDialect } from 'kysely';
+import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../lib/clock.ts';
 import type { StoreDialect } from '../dialects/dialect.ts';
-import { createSqliteAdapter } from '../dialects/sqlite-adapter.ts';
-import { createSqliteDialect } from '../dialects/sqlite.ts';
+import { SqliteConnection } from '../dialects/sqlite-connection.ts';
+import { createKyselyDialect, createSqliteDialect, openConnection } from '../dialects/sqlite.ts';
 import { openStore, type Store } from '../store.ts';
 
 let migratedImage: Promise<Uint8Array> | undefined;
@@ -27,9 +26,9 @@ async function createMigratedImage(): Promise<Uint8Array> {
   return image;
 }
 
-const openDatabase = (): DatabaseSync => new DatabaseSync(':memory:', { enableForeignKeyConstraints: true });
+const openDatabase = (): DatabaseSync => openConnection(':memory:');
 
 const createDialect = (database: DatabaseSync): StoreDialect => ({
   ...createSqliteDialect({ file: ':memory:' }),
-  open: () => Promise.resolve(new SqliteDialect({ database: createSqliteAdapter(database) })),
+  open: async () => createKyselyDialect({ name: 'memory', writer: new SqliteConnection(database) }),
 });

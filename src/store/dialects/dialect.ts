@@ -1,5 +1,6 @@
 import type { Dialect, Transaction } from 'kysely';
 import type { Database } from '../schema/database.ts';
+import type { DiskReserve } from './disk-reserve.ts';
 import type { FullTextIndex } from './full-text.ts';
 
 /**
@@ -16,4 +17,6 @@ export interface StoreDialect {
   /** Column type for bytes. */
   readonly bytesType: 'blob' | 'bytea';
   readonly fullText: FullTextIndex;
+  /** Space that a full disk keeps for removals; undefined where the disk is the database server's. */
+  readonly reserve?: DiskReserve;
 }

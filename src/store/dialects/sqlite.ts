@@ -1,62 +1,91 @@
+import { openSync } from 'node:fs';
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Dialect, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import { STORE_BUSY_MS_MAX } from '../limits.ts';
 import type { StoreDialect } from './dialect.ts';
-import { createSqliteAdapter } from './sqlite-adapter.ts';
+import { createDiskReserve } from './disk-reserve.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { SqliteDriver, type SqliteDriverOptions } from './sqlite-driver.ts';
+import { isBusyError } from './sqlite-errors.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
-import { YieldingSqliteDialect } from './yielding-sqlite-dialect.ts';
 
-/** SQLite result code: another connection holds the lock. */
-const SQLITE_BUSY = 5;
 /** Pause between attempts to switch to WAL mode, in ms. Parley's choice. */
 const BUSY_RETRY_MS = 20;
+
+/** Suffix of the file that reserves space for removals, as SQLite names its own files beside the database. */
+const RESERVE_SUFFIX = '-reserve';
 
 /**
  * SQLite through `node:sqlite`, without a native build. `file` is a path, or `:memory:` for a private in-memory
  * database.
  */
 export function createSqliteDialect({ file }: { file: string }): StoreDialect {
+  const name = `SQLite ${file}`;
+  const shared = { name, lockForMigration: holdsWriteLock, bytesType: 'blob', fullText: sqliteFullText } as const;
+  if (file === ':memory:')
+    return {
+      ...shared,
+      open: async () => createKyselyDialect({ name, writer: new SqliteConnection(openConnection(file)) }),
+    };
+  const reserve = createDiskReserve({ folder: dirname(file), file: `${file}${RESERVE_SUFFIX}` });
+  const openFile = async (): Promise<Dialect> => {
+    await makePrivateFile(file);
+    const database = openConnection(file);
+    try {
+      await useWriteAheadLog(database);
+      // FULL: a commit is on the disk before it is acknowledged, even after a power failure.
+      database.exec('pragma synchronous = full');
+      const writer = new SqliteConnection(database);
+      const reader = new SqliteConnection(openConnection(file, { readOnly: true }));
+      return createKyselyDialect({ name, writer, reader, reserve, descriptor: openSync(file, 'r') });
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  };
   return {
-    name: `SQLite ${file}`,
+    ...shared,
+    reserve,
     async open() {
-      if (file !== ':memory:') await makePrivateFile(file);
-      const database = new DatabaseSync(file, { timeout: STORE_BUSY_MS_MAX, enableForeignKeyConstraints: true });
-      try {
-        await useWriteAheadLog(database);
-        // FULL: a commit is on the disk before it is acknowledged, even after a power failure.
-        database.exec('pragma synchronous = full');
-      } catch (error) {
-        database.close();
-        throw error;
-      }
-      return new YieldingSqliteDialect(createSqliteAdapter(database));
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      return await reserve.open(openFile);
     },
-    // Every transaction starts as a writer (sqlite-adapter.ts), so this transaction already holds the only write lock.
-    lockForMigration: () => Promise.resolve(),
-    bytesType: 'blob',
-    fullText: sqliteFullText,
   };
 }
 
+/** Every transaction starts as a writer (sqlite-driver.ts), so this transaction already holds the only write lock. */
+const holdsWriteLock = (): Promise<void> => Promise.resolve();
+
+/** Opens a connection that never waits for a lock: the driver does that, without blocking the process. */
+export const openConnection = (file: string, { readOnly = false } = {}): DatabaseSync =>
+  new DatabaseSync(file, { timeout: 0, readOnly, enableForeignKeyConstraints: true });
+
+/** Joins a driver to the other parts of Kysely's SQLite dialect. */
+export const createKyselyDialect = (options: SqliteDriverOptions): Dialect => ({
+  createDriver: () => new SqliteDriver(options),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createAdapter: () => new SqliteAdapter(),
+  createIntrospector: (db) => new SqliteIntrospector(db),
+});
+
 /** Creates the file with mode 0600. SQLite gives the WAL and shared-memory files the same mode. */
 async function makePrivateFile(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const handle = await open(file, 'a', 0o600);
   await handle.close();
   await chmod(file, 0o600);
 }
 
-/** The switch to WAL needs exclusive access, and SQLite does not apply its busy timeout to it. */
+/** The switch to WAL needs exclusive access. */
 async function useWriteAheadLog(database: DatabaseSync): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += BUSY_RETRY_MS) {
     try {
       database.exec('pragma journal_mode = wal');
       return;
     } catch (error) {
-      const isBusy = error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
-      if (!isBusy || waitedMs >= STORE_BUSY_MS_MAX) throw error;
+      if (!isBusyError(error) || waitedMs >= STORE_BUSY_MS_MAX) throw error;
     }
     await sleep(BUSY_RETRY_MS);
   }

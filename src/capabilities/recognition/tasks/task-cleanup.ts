@@ -22,11 +22,14 @@ export function startTaskCleanup({ store, blobs, clock, log, startInterval }: Ta
     for (const { sourceBlob } of await store.transcriptions.listParts(id)) {
       if (sourceBlob !== undefined) await blobs.delete(sourceBlob);
     }
-    await store.transaction(async ({ tasks, transcriptions, jobs }) => {
-      await jobs.remove('transcription', id);
-      await transcriptions.remove(id);
-      await tasks.remove(id);
-    });
+    await store.transaction(
+      async ({ tasks, transcriptions, jobs }) => {
+        await jobs.remove('transcription', id);
+        await transcriptions.remove(id);
+        await tasks.remove(id);
+      },
+      { usesReserve: true },
+    );
   };
   return startPeriodicTask({
     intervalMs: TASK_CLEANUP_INTERVAL_MS,

@@ -44,7 +44,7 @@ export const startResearchCleanup = ({
         limit,
       })) {
         if (isClosed()) return;
-        await store.transaction(({ research }) => research.remove(id));
+        await store.transaction(({ research }) => research.remove(id), { usesReserve: true });
       }
     },
     onFailure: (error) => log.warn('deep research cleanup failed', { error: String(error) }),

@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { Kysely, sql } from 'kysely';
-import { createSqliteAdapter } from './sqlite-adapter.ts';
-import { YieldingSqliteDialect } from './yielding-sqlite-dialect.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { createKyselyDialect } from './sqlite.ts';
 
 const WRITES = 20;
 
+const openMemory = () => {
+  const database = new DatabaseSync(':memory:');
+  const dialect = createKyselyDialect({ name: 'memory', writer: new SqliteConnection(database) });
+  return { database, db: new Kysely<Record<never, never>>({ dialect }) };
+};
+
 it('lets the event loop turn between writes that wait, and not between reads', async () => {
-  const dialect = new YieldingSqliteDialect(createSqliteAdapter(new DatabaseSync(':memory:')));
-  const db = new Kysely<Record<never, never>>({ dialect });
+  const { db } = openMemory();
   await sql`create table t (a integer)`.execute(db);
   let turns = 0;
   let isCounting = true;
@@ -33,5 +38,22 @@ it('lets the event loop turn between writes that wait, and not between reads', a
   assert.ok(turns - before >= WRITES - 2);
   assert.ok((await countTurns(sql`select a from t`)) <= 2);
   isCounting = false;
+  await db.destroy();
+});
+
+it('starts every transaction as a writer, and does not roll back what SQLite rolled back', async () => {
+  const { database, db } = openMemory();
+  await sql`create table t (a integer)`.execute(db);
+  const failure = new Error('as if the disk was full');
+  await assert.rejects(
+    db.transaction().execute(async (open) => {
+      await sql`insert into t values (1)`.execute(open);
+      database.exec('rollback');
+      throw failure;
+    }),
+    failure,
+  );
+  await db.transaction().execute((open) => sql`insert into t values (2)`.execute(open));
+  assert.deepEqual((await sql`select a from t`.execute(db)).rows.length, 1);
   await db.destroy();
 });
