@@ -48,7 +48,8 @@ const SQLITE_NOTADB = 26;
 /** Returns the error of SQLite; undefined when the transaction was started. */
 function startExclusiveTransaction(database: DatabaseSync): (Error & { readonly errcode: unknown }) | undefined {
   try {
-    database.exec('BEGIN EXCLUSIVE');
+    // In memory: a journal in a file could not be written on a full disk, and would outlive a killed process.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return undefined;
   } catch (thrown) {
     if (thrown instanceof Error && 'errcode' in thrown) return thrown;

@@ -60,11 +60,17 @@ describe('background responses', () => {
   before(async () => {
     const quiet = () => undefined;
     const log = { info: quiet, warn: quiet, error: quiet };
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_PORT: '0' };
+    const env = {
+      PARLEY_ENGINE_KIND: 'scripted',
+      PARLEY_HUB_URL: 'off',
+      PARLEY_PORT: '0',
+      PARLEY_STORE_URL: `sqlite:${join(folder, 'parley.db')}`,
+    };
     // Shorter intervals than in production, so that the tests do not wait for the next poll.
     const jobTiming = { renewMs: 100, pollMs: 100 };
     for (let at = 0; at < 2; at++) {
-      const service = await createService(loadConfig({ env }).config, { log, jobTiming });
+      const data = { PARLEY_DATA: join(folder, String(at)) };
+      const service = await createService(loadConfig({ env: { ...env, ...data } }).config, { log, jobTiming });
       services.push(service);
       urls.push((await service.listen())[0]?.url ?? assert.fail());
     }

@@ -1,6 +1,10 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
+import { ServiceError } from '../core/error.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
+import { tryLockFile, type FileLock } from '../lib/file-lock.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { createJobNotifier, type JobNotifier } from '../resources/jobs/job-notifier.ts';
@@ -13,7 +17,6 @@ import { createPausableStream } from '../telemetry/pausable-stream.ts';
 import { createPrettyDestination } from '../telemetry/pretty-destination.ts';
 import { openDatabase } from './open-components.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
-import { mkdirSync } from 'node:fs';
 
 /** The configuration and the collaborators that all modules of a service share. */
 export interface ServiceContext {
@@ -71,6 +74,12 @@ export async function createServiceContext(
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  if (overrides.worker === undefined)
+    await lifecycle.open(
+      'data folder',
+      () => lockDataFolder(config.data),
+      (lock) => lock.release(),
+    );
   const store = await openModule('store', () => overrides.store ?? openDatabase(config));
   return {
     config,
@@ -89,3 +98,13 @@ export async function createServiceContext(
 
 /** Returns whether to format the log for people. It goes to standard error; standard output belongs to commands. */
 const isLogPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
+
+/** Keeps another service from the data folder, until this process ends. @throws ServiceError `conflict`. */
+function lockDataFolder(folder: string): FileLock {
+  const lock = tryLockFile(join(folder, 'service.lock'));
+  if (lock) return lock;
+  throw new ServiceError(
+    'conflict',
+    `Another service uses the data folder ${folder}. Stop it, or give this one a folder of its own (data, PARLEY_DATA).`,
+  );
+}

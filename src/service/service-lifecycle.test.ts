@@ -14,6 +14,7 @@ import type { ServiceOverrides } from './service-overrides.ts';
 
 /** The modules in the order in which they open. They close in the reverse order. */
 const MODULES = [
+  'data folder',
   'store',
   'files',
   'batches',

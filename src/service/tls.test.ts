@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
@@ -38,7 +39,7 @@ describe('a service with a certificate', () => {
 
   test('is not started with files that do not belong together', async () => {
     const env = {
-      PARLEY_DATA: place.folder,
+      PARLEY_DATA: join(place.folder, 'other'),
       PARLEY_ENGINE_KIND: 'scripted',
       PARLEY_TLS_CERT: cert,
       PARLEY_TLS_KEY: SECOND_TLS_FILES.key,

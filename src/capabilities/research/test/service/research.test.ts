@@ -36,7 +36,9 @@ describe('deep research with two services that share a database', () => {
   const start = async (research: ScriptedResearch): Promise<Service> => {
     const capabilities = [createDeepResearch({ pipeline: research })];
     const jobTiming = { renewMs: 100, pollMs: 100 };
-    const service = await createService(config, { log, jobTiming, capabilities });
+    // Services share the database, but not the data folder.
+    const data = join(folder, String(services.length));
+    const service = await createService({ ...config, data }, { log, jobTiming, capabilities });
     services.push(service);
     await service.listen();
     return service;
