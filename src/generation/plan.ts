@@ -209,6 +209,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
                         format,
                         preface: toolPlan.preface,
                         createId: deps.createCallId,
+                        compileCalls: renderer.compileCalls,
                       }),
                     ]
                   : []),
@@ -222,6 +223,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
                   isParallel: true,
                   preface: '',
                   createId: deps.createCallId,
+                  compileCalls: renderer.compileCalls,
                 }),
                 createCallRemovalStage(),
               ]

@@ -16,6 +16,7 @@ import {
 import { deriveThoughtFormat } from './thoughts/derive-thought-format.ts';
 import { findThinkingVariables, THINKING_OFF, type SetThinkingVariables } from './thoughts/thinking-variables.ts';
 import { findPromptEnd, getEndText, type ThoughtFormat } from './thoughts/thought-format.ts';
+import { createCallCompiler, type CompileCalls } from './tools/call-program.ts';
 import { findToolSupport, type ToolSupport } from './tools/find-tool-format.ts';
 import type { ToolFormatName } from './tools/tool-formats.ts';
 import { toSegments } from './tools/plan-tools.ts';
@@ -37,6 +38,8 @@ export interface PromptRenderer {
    * @param familyFormat Call format of the model's family, if it has one.
    */
   getToolSupport(familyFormat: ToolFormatName | undefined): ToolSupport;
+  /** Compiles the calls of a format, once for this model. */
+  readonly compileCalls: CompileCalls;
   /** Returns how the model writes thoughts. @param hasTools Whether the request offers tools. */
   findThoughtFormat(hasTools: boolean): ThoughtFormat;
 }
@@ -88,6 +91,7 @@ function createRenderer(model: LoadedModel): PromptRenderer {
       const template = getTemplate(style.tools !== undefined && style.tools.length > 0);
       return renderWithCacheMarks(messages, (marked) => render(template, marked, style));
     },
+    compileCalls: createCallCompiler(),
     getToolSupport: (familyFormat) => getTemplate(true).getToolSupport(familyFormat),
     findThoughtFormat: (hasTools) => getTemplate(hasTools).getThoughtFormat(),
   };

@@ -87,11 +87,12 @@ export function createPatternCompiler(): PatternCompiler {
   };
 
   const compile = (pattern: CallPattern, next: number): number => {
-    if (typeof pattern === 'string')
-      return [...Array(pattern.length).keys()].reduceRight(
-        (after, at) => addStep({ type: 'character', code: pattern.charCodeAt(at), next: after }),
-        next,
-      );
+    if (typeof pattern === 'string') {
+      let after = next;
+      for (let at = pattern.length - 1; at >= 0; at--)
+        after = addStep({ type: 'character', code: pattern.charCodeAt(at), next: after });
+      return after;
+    }
     switch (pattern.type) {
       case 'blank':
         return addLoop((back) => addStep({ type: 'class', has: isBlank, next: back }), next);

@@ -37,6 +37,19 @@ export interface CallProgram {
   readonly tails: readonly number[];
 }
 
+/** Returns the program of a format. */
+export type CompileCalls = (format: ToolFormat) => CallProgram;
+
+/** Creates a compiler that compiles each format once, which takes milliseconds. */
+export function createCallCompiler(): CompileCalls {
+  const programs = new WeakMap<ToolFormat, CallProgram>();
+  return (format) => {
+    const program = programs.get(format) ?? createCallProgram(format);
+    programs.set(format, program);
+    return program;
+  };
+}
+
 /** Quotes of JSON, and those of Python. */
 const QUOTES = ['"', "'"] as const;
 
@@ -90,7 +103,7 @@ const createReversedObject = (nameKey: string, name: CallPattern, tail: number):
  * Compiles a format's own markup, in which any name is taken for that of a tool, and two shapes that small models write
  * whatever the prompt says: an object in a fence, and an object at the start of a line; each also as a list of objects.
  */
-export function createCallProgram(format: ToolFormat): CallProgram {
+function createCallProgram(format: ToolFormat): CallProgram {
   const compiler = createPatternCompiler();
   const tails: number[] = [];
 

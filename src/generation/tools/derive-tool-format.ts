@@ -4,6 +4,7 @@ import { listThoughtTexts, type ThoughtFormat } from '../thoughts/thought-format
 import { splitEndToken } from './end-tokens.ts';
 import { listMarks, splitClosings } from './list-marks.ts';
 import { findFrame, splitEnclosure } from './split-enclosure.ts';
+import { createCallCompiler, type CompileCalls } from './call-program.ts';
 import { createToolCallStage } from './tool-call-stage.ts';
 import { ID_PLACE, KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
 
@@ -215,20 +216,25 @@ const VALUES_SCHEMA = {
 
 /** Whether calls in the format are parsed to what was rendered: one, several, and with all types of values. */
 function parsesBack(format: ToolFormat, renderCalls: RenderCalls): boolean {
+  const compileCalls = createCallCompiler();
   const several = renderCalls([FIRST, SECOND])?.includes(SECOND.name) ? [[FIRST, SECOND]] : [];
   return [[FIRST], [{ ...SECOND, arguments: VALUES }], ...several].every((calls) => {
     const text = renderCalls(calls)?.replaceAll(ID_PLACE, '0');
     return (
       text !== undefined &&
       isDeepStrictEqual(
-        parseCalls(text, format),
+        parseCalls(text, format, compileCalls),
         calls.map(({ name, arguments: values }) => ({ name, values })),
       )
     );
   });
 }
 
-function parseCalls(text: string, format: ToolFormat): { name: string; values: unknown }[] | undefined {
+function parseCalls(
+  text: string,
+  format: ToolFormat,
+  compileCalls: CompileCalls,
+): { name: string; values: unknown }[] | undefined {
   const calls: { name: string; json: string }[] = [];
   let hasText = false;
   const stage = createToolCallStage({
@@ -238,6 +244,7 @@ function parseCalls(text: string, format: ToolFormat): { name: string; values: u
     isParallel: true,
     preface: '',
     createId: () => '',
+    compileCalls,
   });
   const emit = (event: ChoiceEvent): void => {
     if (event.type === 'tool-call') calls.push({ name: event.name, json: '' });

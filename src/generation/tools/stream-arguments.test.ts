@@ -44,8 +44,8 @@ const values = fc.record(
   { requiredKeys: ['label'] },
 );
 
-/** Writes a call as the template writes it in a conversation. */
-function writeCall(source: string, call: Readonly<Record<string, unknown>>): string {
+/** Returns a function that writes a call as the template writes it in a conversation. */
+function createCallWriter(source: string): (call: Readonly<Record<string, unknown>>) => string {
   const template = createChatTemplate({ source, specialTokens: [], bosToken: '', eosToken: '<|im_end|>' });
   const render = (variables: Readonly<Record<string, unknown>>): string =>
     template
@@ -56,13 +56,15 @@ function writeCall(source: string, call: Readonly<Record<string, unknown>>): str
   assert.ok(derived);
   const { idNamesTool, argumentsAsText, emptyAsNull } = derived.form;
   const id = idNamesTool ? `functions.${TOOL.name}:0` : 'abcdefgh0';
-  const values = argumentsAsText ? JSON.stringify(call) : call;
-  const message = {
-    role: 'assistant',
-    content: emptyAsNull ? null : '',
-    tool_calls: [{ id, type: 'function', function: { name: TOOL.name, arguments: values } }],
+  return (call) => {
+    const values = argumentsAsText ? JSON.stringify(call) : call;
+    const message = {
+      role: 'assistant',
+      content: emptyAsNull ? null : '',
+      tool_calls: [{ id, type: 'function', function: { name: TOOL.name, arguments: values } }],
+    };
+    return render({ messages: [message] }).slice('<|im_start|>assistant\n'.length, -'<|im_end|>\n'.length);
   };
-  return render({ messages: [message] }).slice('<|im_start|>assistant\n'.length, -'<|im_end|>\n'.length);
 }
 
 /** Joins characters to tokens that end at these positions, taken modulo their number. */
@@ -75,47 +77,58 @@ function cutText(characters: readonly string[], positions: readonly number[]): s
   );
 }
 
-/** Returns the arguments of the first call, as pieces in the order in which they are streamed. */
-async function streamArguments(
-  chatTemplate: string,
+/** Returns the arguments of the first call of an answer, as pieces in the order in which they are streamed. */
+type StreamArguments = (
   tokens: readonly string[],
-  { streamsComplexArguments, maxTokens = 4096 }: { streamsComplexArguments: boolean; maxTokens?: number },
-): Promise<string[]> {
-  const scripted = createScriptedEngine({ script: () => [{ type: 'tokens', tokens }], contextTokens: 8192 });
+  options: { readonly streamsComplexArguments: boolean; readonly maxTokens?: number },
+) => Promise<string[]>;
+
+/** Uses one engine for all answers, because a call format is derived once for each loaded model. */
+async function createArgumentsStreamer(chatTemplate: string): Promise<StreamArguments> {
+  let answer: readonly string[] = [];
+  const scripted = createScriptedEngine({
+    script: () => [{ type: 'tokens', tokens: answer }],
+    contextTokens: 8192,
+  });
+  const model = { ...(await scripted.loadModel()), chatTemplate, specialTokens: [] };
   const engine: TextEngine = {
     ...scripted,
     capabilities: { ...scripted.capabilities, grammar: true },
-    loadModel: async () => ({ ...(await scripted.loadModel()), chatTemplate, specialTokens: [] }),
+    loadModel: async () => model,
   };
-  const { batches } = await createTestGeneration(engine, { entry }).generate({
-    maxTokens,
-    toolUse: { tools: [TOOL], choice: 'auto', isParallel: false, streamsComplexArguments },
-  });
-  const pieces: string[] = [];
-  let isCall = false;
-  for await (const batch of batches)
-    for (const event of batch) {
-      if (event.type === 'block-start') isCall = event.block.type === 'tool-call';
-      if (event.type === 'block-delta' && isCall && event.text !== '') pieces.push(event.text);
-    }
-  return pieces;
+  const { generate } = createTestGeneration(engine, { entry });
+  return async (tokens, { streamsComplexArguments, maxTokens = 4096 }) => {
+    answer = tokens;
+    const { batches } = await generate({
+      maxTokens,
+      toolUse: { tools: [TOOL], choice: 'auto', isParallel: false, streamsComplexArguments },
+    });
+    const pieces: string[] = [];
+    let isCall = false;
+    for await (const batch of batches)
+      for (const event of batch) {
+        if (event.type === 'block-start') isCall = event.block.type === 'tool-call';
+        if (event.type === 'block-delta' && isCall && event.text !== '') pieces.push(event.text);
+      }
+    return pieces;
+  };
 }
 
 describe('streamed arguments', () => {
   for (const [way, source] of Object.entries(CALL_TEMPLATES))
     it(`are the start of valid JSON after every piece, and complete in one piece without tool_stream: ${way}`, async () => {
+      const writeCall = createCallWriter(source);
+      const streamArguments = await createArgumentsStreamer(source);
       await fc.assert(
         fc.asyncProperty(values, fc.array(fc.nat(), { maxLength: 12 }), fc.nat(), async (call, places, at) => {
-          const written = writeCall(source, call);
+          const written = writeCall(call);
           const byCharacters = [...written];
           const tokens = cutText(byCharacters, places);
-          const streamed = await streamArguments(source, tokens, { streamsComplexArguments: true });
+          const streamed = await streamArguments(tokens, { streamsComplexArguments: true });
           assert.deepEqual(JSON.parse(streamed.join('')), JSON.parse(JSON.stringify(call)));
-          assert.deepEqual(await streamArguments(source, tokens, { streamsComplexArguments: false }), [
-            streamed.join(''),
-          ]);
+          assert.deepEqual(await streamArguments(tokens, { streamsComplexArguments: false }), [streamed.join('')]);
           for (const streamsComplexArguments of [true, false]) {
-            const cut = await streamArguments(source, byCharacters, {
+            const cut = await streamArguments(byCharacters, {
               streamsComplexArguments,
               maxTokens: 1 + (at % byCharacters.length),
             });
@@ -129,8 +142,9 @@ describe('streamed arguments', () => {
   it('arrive before the call is complete where a value is text', async () => {
     const inTags = CALL_TEMPLATES['names and values in tags'] ?? '';
     for (const source of [inTags, CALL_TEMPLATES['a list of Python calls'] ?? '']) {
-      const written = writeCall(source, { label: 'a long label of an alarm' });
-      const cut = await streamArguments(source, [...written], {
+      const streamArguments = await createArgumentsStreamer(source);
+      const written = createCallWriter(source)({ label: 'a long label of an alarm' });
+      const cut = await streamArguments([...written], {
         streamsComplexArguments: true,
         maxTokens: written.indexOf(' alarm'),
       });

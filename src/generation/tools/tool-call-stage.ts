@@ -5,7 +5,7 @@ import type { CallBody } from './call-body.ts';
 import { createCallBody } from './create-call-body.ts';
 import { createCallMatcher, type CallMatcher, type TokenMatch } from './call-matcher.ts';
 import { isBlank } from './call-pattern.ts';
-import { createCallProgram, type CallProgram } from './call-program.ts';
+import type { CallProgram, CompileCalls } from './call-program.ts';
 import { createJsonNormalizer } from './json-normalizer.ts';
 import type { ToolFormat } from './tool-formats.ts';
 import { createTextBuffer, type TextBuffer } from '../stages/text-buffer.ts';
@@ -23,6 +23,7 @@ export interface ToolCallStageOptions {
   /** Text at the end of the prompt that is the start of the answer. */
   readonly preface: string;
   readonly createId: () => string;
+  readonly compileCalls: CompileCalls;
 }
 
 /** Position of the parser in the grammar: it decides how the next character is taken. */
@@ -82,7 +83,7 @@ export function createToolCallStage(options: ToolCallStageOptions): Stage<Choice
 }
 
 function createParser(options: ToolCallStageOptions): CallParser {
-  const program = createCallProgram(options.format);
+  const program = options.compileCalls(options.format);
   const buffer = createTextBuffer();
   if (options.preface !== '') buffer.pushPromptText(options.preface);
   return {

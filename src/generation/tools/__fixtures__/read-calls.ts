@@ -1,4 +1,5 @@
 import type { ChoiceEvent } from '../../../core/event.ts';
+import { createCallCompiler } from '../call-program.ts';
 import { TOOL_FORMATS } from '../tool-formats.ts';
 import { createToolCallStage, type ToolCallStageOptions } from '../tool-call-stage.ts';
 
@@ -15,6 +16,8 @@ export interface ReadCallsResult {
 
 const textEvent = (text: string): ChoiceEvent => ({ type: 'text', choice: 0, text, tokens: 1, phase: 0 });
 
+const compileCalls = createCallCompiler();
+
 /** Returns the events that the stage emits for these pieces of an answer. */
 export function runToolCallStage(
   pieces: readonly (string | ChoiceEvent)[],
@@ -29,6 +32,7 @@ export function runToolCallStage(
     isParallel: true,
     preface: '',
     createId: () => `call_${ids++}`,
+    compileCalls,
     ...needs,
   });
   const emit = (event: ChoiceEvent): void => void out.push(event);
