@@ -75,9 +75,10 @@ export function createFakeNativeModel({
   };
 
   const nextToken = (context: readonly number[], seed: number): number => {
+    if (!answer) return pickLetter(context, seed);
     const text = detokenize(context);
     const from = text.lastIndexOf('|') + 1;
-    if (from === 0 || !answer) return pickLetter(context, seed);
+    if (from === 0) return pickLetter(context, seed);
     const output = answer(text.slice(0, from), seed);
     const tokens = typeof output === 'string' ? encoder.encode(output) : output;
     return tokens[context.length - context.lastIndexOf('|'.charCodeAt(0)) - 1] ?? IM_END;
