@@ -6,10 +6,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { CodeContainer, CodeOutput } from '../../../../core/server-tools.ts';
+import { chooseSandboxes } from '../../choose-sandboxes.ts';
 import { listEngineNames, openTestContainerEngine } from './__fixtures__/test-container-engine.ts';
 import { openTestInterpreter, getStrictSkipReason } from './__fixtures__/test-interpreter.ts';
-import type { TestInterpreter } from './__fixtures__/test-interpreter.ts';
-import { openUnverifiedBubblewrap } from './__fixtures__/unverified-bubblewrap.ts';
+import { openUnverifiedSandbox, type UnverifiedInterpreter } from './__fixtures__/unverified-sandbox.ts';
 
 type CodeErrorType = NonNullable<CodeOutput['error']>['type'];
 
@@ -456,8 +456,6 @@ traceback.TracebackException = None
   },
 ];
 
-type AttackedInterpreter = Omit<TestInterpreter, 'interpreter'>;
-
 /** Timeout in ms that includes a repeated verification of the sandbox. */
 const SETUP_OPTIONS = { timeout: 240_000 };
 
@@ -470,9 +468,9 @@ for (const sandbox of ['strict', 'basic', 'bubblewrap', ...listEngineNames()] as
         IS_FULL_RUN || sandbox === 'strict' || (dependsOnLevel && (sandbox === 'basic' || leavesNoState)),
     );
     const hasTimeLimits = attacks.some(({ terminations }) => terminations?.includes('time'));
-    let testInterpreter: AttackedInterpreter;
+    let testInterpreter: UnverifiedInterpreter;
     /** An interpreter with a short time limit, for programs that only this limit stops. */
-    let shortLimitInterpreter: AttackedInterpreter;
+    let shortLimitInterpreter: UnverifiedInterpreter;
     let secretFile: string;
     let port = 0;
     const connections: string[] = [];
@@ -483,12 +481,21 @@ for (const sandbox of ['strict', 'basic', 'bubblewrap', ...listEngineNames()] as
 
     before(async () => {
       const engine = sandbox === 'podman' || sandbox === 'docker' ? await openTestContainerEngine(sandbox) : undefined;
-      const candidates = typeof engine === 'string' ? { sandboxes: [], reasons: [engine] } : engine?.candidates;
-      const limits = { level, memoryMb: 160, containersMax: 4, ...(candidates && { candidates }) } as const;
-      const openInterpreter = (seconds: number): Promise<AttackedInterpreter> =>
-        sandbox === 'bubblewrap' ? openUnverifiedBubblewrap(seconds) : openTestInterpreter({ ...limits, seconds });
-      testInterpreter = await openInterpreter(40);
-      shortLimitInterpreter = hasTimeLimits ? await openInterpreter(IS_FULL_RUN ? 4 : 2) : testInterpreter;
+      const driver = sandbox === 'bubblewrap' ? sandbox : 'auto';
+      const candidates =
+        typeof engine === 'string'
+          ? { sandboxes: [], reasons: [engine] }
+          : (engine?.candidates ?? chooseSandboxes({ level, driver, image: '' }));
+      testInterpreter =
+        sandbox === 'bubblewrap'
+          ? await openUnverifiedSandbox({ candidates, seconds: 40 })
+          : await openTestInterpreter({ level, memoryMb: 160, containersMax: 4, candidates, seconds: 40 });
+      const { effectiveLevel, sandbox: name } = testInterpreter.status;
+      // The same sandbox is not verified again: the verification does not depend on the time limit of programs.
+      shortLimitInterpreter =
+        hasTimeLimits && effectiveLevel !== 'off'
+          ? await openUnverifiedSandbox({ candidates, sandbox: name, seconds: IS_FULL_RUN ? 4 : 2 })
+          : testInterpreter;
       secretFile = join(testInterpreter.folder, 'secret');
       await writeFile(secretFile, 'of the host');
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -498,7 +505,7 @@ for (const sandbox of ['strict', 'basic', 'bubblewrap', ...listEngineNames()] as
     after(async () => {
       server.close();
       await testInterpreter[Symbol.asyncDispose]();
-      if (hasTimeLimits) await shortLimitInterpreter[Symbol.asyncDispose]();
+      if (shortLimitInterpreter !== testInterpreter) await shortLimitInterpreter[Symbol.asyncDispose]();
     });
 
     // Bubblewrap is attacked without a verification, which root cannot pass.
@@ -515,7 +522,7 @@ for (const sandbox of ['strict', 'basic', 'bubblewrap', ...listEngineNames()] as
     const checkAttack = async (
       context: TestContext,
       { code, value, error, terminations }: Attack,
-      run: (testInterpreter: AttackedInterpreter, program: string) => Promise<CodeOutput>,
+      run: (testInterpreter: UnverifiedInterpreter, program: string) => Promise<CodeOutput>,
     ): Promise<void> => {
       const interpreter = terminations?.includes('time') ? shortLimitInterpreter : testInterpreter;
       const { status } = interpreter;

@@ -23,6 +23,7 @@ import {
 } from './__fixtures__/test-interpreter.ts';
 import type { TestInterpreter } from './__fixtures__/test-interpreter.ts';
 import { createTestWheel } from './__fixtures__/test-wheel.ts';
+import { openUnverifiedSandbox } from './__fixtures__/unverified-sandbox.ts';
 
 const PROGRAM = fileURLToPath(new URL('./__fixtures__/endless-code-program.ts', import.meta.url));
 const STATUS_PROGRAM = fileURLToPath(new URL('./__fixtures__/print-sandbox-status.ts', import.meta.url));
@@ -104,7 +105,7 @@ describe('code interpreter', () => {
     container.release();
   });
 
-  test('waits for coroutines and asyncio.run', async () => {
+  test('waits for coroutines and asyncio.run, and knows the time zones', async () => {
     const container = await testInterpreter.open();
     const code = `import asyncio
 async def one():
@@ -114,6 +115,10 @@ result = asyncio.run(one())
 await asyncio.sleep(0.01)
 result + 1`;
     assert.equal((await container.run(code, neverAborts)).value, '42');
+    const timeZones = `import zoneinfo, datetime
+noon = datetime.datetime(2026, 7, 1, 12, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))
+(noon.utcoffset().seconds, len(zoneinfo.available_timezones()) > 400)`;
+    assert.equal((await container.run(timeZones, neverAborts)).value, '(7200, True)');
     container.release();
   });
 
@@ -209,51 +214,47 @@ tick()`;
 
   test('returns the output of a program that a limit has stopped', async () => {
     // Enough time to print, also on a busy machine.
-    await using shortLimit = await openTestInterpreter({ seconds: 3 });
+    const candidates = chooseSandboxes({ level: 'strict', driver: 'auto', image: '' });
+    await using shortLimit = await openUnverifiedSandbox({
+      candidates,
+      sandbox: testInterpreter.status.sandbox,
+      seconds: 3,
+    });
     const { stdout, error } = await shortLimit.runAlone(`print('started')\nwhile True: pass`);
     assert.equal(stdout, 'started\n');
     assert.equal(error?.type, 'time');
   });
 
-  test('refuses a caller while all containers are in use, and reuses a released one', async () => {
-    await using smallPool = await openTestInterpreter({ containersMax: 1 });
+  test('refuses a caller while all containers are in use, reuses a released one, and stops all on close', async () => {
+    const smallPool = await openTestInterpreter({ containersMax: 1, warm: 1 });
     const first = await smallPool.open();
     await assert.rejects(smallPool.open(), { kind: 'overloaded' });
     first.release();
     const second = await smallPool.open();
     assert.equal((await second.run('1 + 1', neverAborts)).value, '2');
     assert.equal((await first.run('1', neverAborts)).error?.type, 'lost');
-    second.release();
-  });
-
-  test('stops all programs on close', async () => {
-    const closing = await openTestInterpreter({ warm: 1 });
-    const container = await closing.open();
-    const running = container.run('while True: pass', neverAborts);
-    await closing[Symbol.asyncDispose]();
+    const running = second.run('while True: pass', neverAborts);
+    await smallPool[Symbol.asyncDispose]();
     assert.equal((await running).error?.type, 'lost');
-    await assert.rejects(closing.open(), { kind: 'unsupported' });
+    await assert.rejects(smallPool.open(), { kind: 'unsupported' });
   });
 
-  test('knows the time zones, and says how a missing package is added', async () => {
-    const { value } = await testInterpreter.runAlone(`import zoneinfo, datetime
-noon = datetime.datetime(2026, 7, 1, 12, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))
-(noon.utcoffset().seconds, len(zoneinfo.available_timezones()) > 400)`);
-    assert.equal(value, '(7200, True)');
-    const missing = await testInterpreter.runAlone('import numpy.linalg');
+  test('says how a missing package is added', async () => {
+    const container = await testInterpreter.open();
+    const missing = await container.run('import numpy.linalg', neverAborts);
     assert.match(missing.error?.message ?? '', /No module named 'numpy'\n.*: parley wheels add numpy \(.*wheelsFolder/);
-    assert.doesNotMatch((await testInterpreter.runAlone('import json.nothing')).error?.message ?? '', /wheels/);
+    const nested = await container.run('import json.nothing', neverAborts);
+    assert.doesNotMatch(nested.error?.message ?? '', /wheels/);
+    container.release();
   });
 
-  test('imports wheels of a folder, and returns figures as images', async () => {
-    const folder = join(testInterpreter.folder, 'wheels');
-    await mkdir(folder);
-    await writeFile(
-      join(folder, 'greet-1.0-py3-none-any.whl'),
-      createTestWheel('greet', { 'greet/__init__.py': `HI = 'hi'\n` }),
-    );
-    // A stub with the functions of matplotlib that the interpreter calls; the real one has no build for this test.
-    const pyplot = `_figures = {}
+  describe('with a folder of wheels', () => {
+    let withWheels: TestInterpreter;
+    before(async () => {
+      const folder = join(testInterpreter.folder, 'wheels');
+      await mkdir(folder);
+      // A stub with the functions of matplotlib that the interpreter calls; the real one has no build for this test.
+      const pyplot = `_figures = {}
 class Figure:
     def savefig(self, path, format):
         with open(path, 'wb') as file: file.write(b'\\x89PNG of ' + format.encode())
@@ -262,56 +263,64 @@ def figure(number=None):
 def get_fignums(): return list(_figures)
 def close(which): _figures.clear()
 `;
-    const files = { 'matplotlib/__init__.py': '', 'matplotlib/pyplot.py': pyplot };
-    await writeFile(join(folder, 'matplotlib-1.0-py3-none-any.whl'), createTestWheel('matplotlib', files));
-    await using withWheels = await openTestInterpreter({ wheelsFolder: folder });
-    const container = await withWheels.open();
-    assert.equal((await container.run('import greet; greet.HI', neverAborts)).value, `'hi'`);
-    const result = await container.run(
-      'import matplotlib.pyplot as plt\nplt.figure(); plt.figure()\nNone',
-      neverAborts,
-    );
-    assert.deepEqual(
-      result.files.map(({ name, mediaType, bytes }) => [name, mediaType, Buffer.from(bytes).toString('latin1')]),
-      [
-        ['figure-1.png', 'image/png', '\x89PNG of png'],
-        ['figure-2.png', 'image/png', '\x89PNG of png'],
-      ],
-    );
-    assert.deepEqual((await container.run('plt.get_fignums()', neverAborts)).value, '[]');
-    container.release();
-  });
+      for (const [name, files] of Object.entries({
+        greet: { 'greet/__init__.py': `HI = 'hi'\n` },
+        matplotlib: { 'matplotlib/__init__.py': '', 'matplotlib/pyplot.py': pyplot },
+        slip: {
+          'slip/__init__.py': `HERE = 1\n`,
+          '../../../../../../../../tmp/slipped.txt': 'out',
+          '/tmp/slipped-2.txt': 'out',
+        },
+      }))
+        await writeFile(join(folder, `${name}-1.0-py3-none-any.whl`), createTestWheel(name, files));
+      withWheels = await openTestInterpreter({ wheelsFolder: folder });
+    });
+    after(() => withWheels[Symbol.asyncDispose]());
 
-  test('writes nothing outside of the sandbox for a wheel whose names lead out of its folder', async () => {
-    const folder = join(testInterpreter.folder, 'slip');
-    await mkdir(folder);
-    const files = {
-      'slip/__init__.py': `HERE = 1\n`,
-      '../../../../../../../../tmp/slipped.txt': 'out',
-      '/tmp/slipped-2.txt': 'out',
-    };
-    await writeFile(join(folder, 'slip-1.0-py3-none-any.whl'), createTestWheel('slip', files));
-    await using withWheels = await openTestInterpreter({ wheelsFolder: folder });
-    assert.equal(withWheels.status.effectiveLevel, 'strict', withWheels.status.reason);
-    const { value, error } = await withWheels.runAlone('import slip; slip.HERE');
-    assert.ok(value === '1' || error !== undefined);
-    assert.deepEqual(
-      (await readdir('/tmp')).filter((name) => name.startsWith('slipped')),
-      [],
-    );
+    test('imports wheels of a folder, and returns figures as images', async () => {
+      const container = await withWheels.open();
+      assert.equal((await container.run('import greet; greet.HI', neverAborts)).value, `'hi'`);
+      const result = await container.run(
+        'import matplotlib.pyplot as plt\nplt.figure(); plt.figure()\nNone',
+        neverAborts,
+      );
+      assert.deepEqual(
+        result.files.map(({ name, mediaType, bytes }) => [name, mediaType, Buffer.from(bytes).toString('latin1')]),
+        [
+          ['figure-1.png', 'image/png', '\x89PNG of png'],
+          ['figure-2.png', 'image/png', '\x89PNG of png'],
+        ],
+      );
+      assert.deepEqual((await container.run('plt.get_fignums()', neverAborts)).value, '[]');
+      container.release();
+    });
+
+    test('writes nothing outside of the sandbox for a wheel whose names lead out of its folder', async () => {
+      assert.equal(withWheels.status.effectiveLevel, 'strict', withWheels.status.reason);
+      const { value, error } = await withWheels.runAlone('import slip; slip.HERE');
+      assert.ok(value === '1' || error !== undefined);
+      assert.deepEqual(
+        (await readdir('/tmp')).filter((name) => name.startsWith('slipped')),
+        [],
+      );
+    });
   });
 
   test('does not use a snapshot that was changed', async () => {
     const folder = join(testInterpreter.folder, 'snapshots');
-    {
-      await using first = await openTestInterpreter({ folder });
-      assert.equal(first.status.effectiveLevel, 'strict', first.status.reason);
-    }
-    const name = (await readdir(folder)).find((each) => each.endsWith('.snapshot')) ?? '';
-    await chmod(join(folder, name), 0o644);
-    await writeFile(join(folder, name), 'changed');
-    await using second = await openTestInterpreter({ folder });
-    assert.equal((await second.runAlone('6 * 7')).value, '42');
+    await mkdir(folder, { mode: 0o700 });
+    const name = (await readdir(SNAPSHOTS_FOLDER)).find((each) => each.endsWith('.snapshot'));
+    assert.ok(name);
+    await writeFile(join(folder, name), 'changed', { mode: 0o444 });
+    await using interpreter = await openUnverifiedSandbox({
+      candidates: chooseSandboxes({ level: 'strict', driver: 'auto', image: '' }),
+      sandbox: testInterpreter.status.sandbox,
+      seconds: 60,
+      snapshotsFolder: folder,
+    });
+    assert.equal((await interpreter.runAlone('6 * 7')).value, '42');
+    const snapshots = (await readdir(folder)).filter((each) => each.endsWith('.snapshot'));
+    assert.equal(snapshots.length, 2, 'the changed one and a new one');
   });
 
   test('gives every container different random numbers', async () => {
@@ -584,17 +593,24 @@ describe('other drivers of the sandbox', () => {
     assert.equal((await testInterpreter.runAlone('6 * 7')).value, '42');
   });
 
-  for (const driver of ['bubblewrap', 'namespaces'] as const) {
-    test(`runs at level strict as an ordinary user with ${driver}, and reports its layers`, async (context) => {
-      const { reasons } = chooseSandboxes({ level: 'strict', driver, image: '' });
-      if (reasons.length > 0) return context.skip(reasons.join());
-      const folder = realpathSync(await mkdtemp(join(tmpdir(), 'parley-user-')));
-      try {
-        // The runtime may be in the home folder of root.
-        const node = join(folder, 'node');
-        await copyFile(process.execPath, node);
-        await chmod(node, 0o755);
-        await chmod(folder, 0o777);
+  describe('as an ordinary user', () => {
+    let folder: string;
+    let node: string;
+    before(async () => {
+      folder = realpathSync(await mkdtemp(join(tmpdir(), 'parley-user-')));
+      // The runtime may be in the home folder of root.
+      node = join(folder, 'node');
+      await copyFile(process.execPath, node);
+      await chmod(node, 0o755);
+      await chmod(folder, 0o777);
+    });
+    after(() => rm(folder, { recursive: true, maxRetries: 10 }));
+
+    // Both keep their data in one folder, because creating the snapshot takes as long as the rest.
+    for (const driver of ['bubblewrap', 'namespaces'] as const) {
+      test(`runs at level strict with ${driver}, and reports its layers`, async (context) => {
+        const { reasons } = chooseSandboxes({ level: 'strict', driver, image: '' });
+        if (reasons.length > 0) return context.skip(reasons.join());
         const isRoot = process.getuid?.() === 0;
         const user = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : ['env'];
         const [command, ...args] = [...user, node, STATUS_PROGRAM, driver, join(folder, 'data')];
@@ -608,11 +624,9 @@ describe('other drivers of the sandbox', () => {
         assert.deepEqual(status.layers?.slice(0, 4), ['limits', 'namespaces', 'session keyring', 'system call filter']);
         const hasMemoryCgroup = status.layers?.includes('memory cgroup') ?? false;
         assert.equal(/no memory cgroup: /.test(status.reason ?? ''), !hasMemoryCgroup, status.reason);
-      } finally {
-        await rm(folder, { recursive: true, maxRetries: 10 });
-      }
-    });
-  }
+      });
+    }
+  });
 
   test('calls a container engine with the required flags, and removes its container by name', async () => {
     await using disabledInterpreter = await openTestInterpreter({ level: 'off' });

@@ -1,7 +1,8 @@
+import { realpathSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseSandboxes } from '../../../choose-sandboxes.ts';
+import type { SandboxCandidates } from '../../../choose-sandboxes.ts';
 import { CODE_FILES_BYTES_MAX, CODE_FILES_MAX, CODE_OUTPUT_BYTES_MAX, CODE_START_MS_MAX, CODE_TEXT_CHARS_MAX } from '../../../limits.ts';
 import { ensureNativePrograms } from '../../../native/native-programs.ts';
 import { getProcessor } from '../../../native/system-calls.ts';
@@ -10,18 +11,34 @@ import { startProgramProcess } from '../../../program-process.ts';
 import type { ProgramProcess } from '../../../program-process.ts';
 import { SNAPSHOTS_FOLDER, TEST_SETTINGS, type TestInterpreter } from './test-interpreter.ts';
 
+/** Programs in a sandbox that was not verified; otherwise like a test interpreter. */
+export type UnverifiedInterpreter = Omit<TestInterpreter, 'interpreter'>;
+
+interface UnverifiedSandboxOptions {
+  readonly candidates: SandboxCandidates;
+  /** Name of the sandbox. Default: that of the first candidate. */
+  readonly sandbox?: string | undefined;
+  /** Time limit of a program. */
+  readonly seconds: number;
+  /** Folder of the interpreter's snapshot. Default: that of all test files. */
+  readonly snapshotsFolder?: string;
+}
+
 /**
- * Opens programs in bubblewrap without a verification, which fails for root: bubblewrap limits no processes of root. That
- * concerns native processes only, not the programs.
- * @param seconds Time limit of a program.
+ * Opens programs in a sandbox without a verification, which takes several times as long as a program: for a sandbox that
+ * has been verified already, and for bubblewrap, whose verification fails for root, because bubblewrap limits no processes
+ * of root. That concerns native processes only, not the programs.
  */
-export async function openUnverifiedBubblewrap(seconds: number): Promise<Omit<TestInterpreter, 'interpreter'>> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-bubblewrap-'));
+export async function openUnverifiedSandbox({
+  candidates: { sandboxes, reasons },
+  sandbox: name,
+  seconds,
+  snapshotsFolder = SNAPSHOTS_FOLDER,
+}: UnverifiedSandboxOptions): Promise<UnverifiedInterpreter> {
+  const folder = realpathSync(await mkdtemp(join(tmpdir(), 'parley-unverified-')));
   const emptyFolder = join(folder, 'root');
   await mkdir(emptyFolder);
   const processor = getProcessor();
-  const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'bubblewrap', image: '' });
-  const [createSandbox] = processor ? sandboxes : [];
   const native = processor && (await ensureNativePrograms(join(folder, 'native'), processor));
   const { memoryMb } = TEST_SETTINGS;
   const limits = {
@@ -32,9 +49,12 @@ export async function openUnverifiedBubblewrap(seconds: number): Promise<Omit<Te
     filesBytesMax: CODE_FILES_BYTES_MAX,
   };
   const host = { ...findHostPaths(), emptyFolder, ...(native && { native }) };
-  const files = { folder: SNAPSHOTS_FOLDER, wheels: undefined, signal: AbortSignal.timeout(120_000) };
+  const bounds = { memoryMb, cpuSeconds: 600 };
+  const createSandbox =
+    processor && sandboxes.find((create) => name === undefined || create(host, bounds).name === name);
+  const files = { folder: snapshotsFolder, wheels: undefined, signal: AbortSignal.timeout(120_000) };
   const sandbox =
-    createSandbox && (await createSandboxWithFiles(createSandbox, host, { ...files, limits, memoryMb, cpuSeconds: 600 }));
+    createSandbox && (await createSandboxWithFiles(createSandbox, host, { ...files, ...bounds, limits }));
   const processes: ProgramProcess[] = [];
   const start = async (): Promise<ProgramProcess> => {
     if (!sandbox) throw new Error(reasons.join());
