@@ -9,7 +9,8 @@ const VERIFICATIONS = ['none', 'announced', 'catalogue'] as const;
 
 /** Returns what `models list` and `models show` print about weights; `path` is null unless they are on this machine. */
 export async function describeWeights(weights: Weights, store: WeightsStore) {
-  const path = await store.locate(weights);
+  const status = await store.inspect(weights);
+  const path = status.state === 'present' ? status.path : undefined;
   const ids = listStoredIds(weights);
   const records = (await store.list()).filter(({ id }) => path !== undefined && ids.includes(id));
   const hashes = records.map(({ sha256 }) => sha256);
@@ -19,6 +20,8 @@ export async function describeWeights(weights: Weights, store: WeightsStore) {
       records.length > 0 ? records.reduce((sum, each) => sum + each.sizeBytes, 0) : (weights.sizeBytes ?? null),
     licence: weights.licence,
     path: path ?? null,
+    /** Why content on this machine is not used; null when it is, or when there is none. */
+    problem: status.state === 'refused' ? `${status.path}: ${status.problem}` : null,
     /** One hash, or a list for a split file. */
     sha256: hashes.length > 1 ? hashes : (hashes[0] ?? null),
     verified: VERIFICATIONS.find((each) => records.some(({ verified }) => verified === each)) ?? null,

@@ -8,6 +8,7 @@ import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
 import type { QueriedEntry } from '../service/query-servers.ts';
 import { createHubIndex } from '../weights/hub-index.ts';
+import type { WeightsStatus } from '../weights/weights-status.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { createModelsCommand } from './models-command.ts';
 
@@ -42,6 +43,8 @@ interface RunOptions {
   readonly verified?: 'announced' | 'none' | 'catalogue';
   readonly queryServers?: (entry: ModelEntry) => Promise<QueriedEntry>;
   readonly toolCalls?: Abilities['toolCalls'];
+  /** Why the small weights are refused. */
+  readonly refusal?: string;
 }
 
 /** Runs the command with a store that contains only the small weights. */
@@ -53,6 +56,7 @@ async function run(
     verified = 'announced',
     queryServers = async (entry) => ({ entry, isContextKnown: !entry.isContextGuessed }),
     toolCalls,
+    refusal,
   }: RunOptions = {},
 ): Promise<Ran> {
   let output = '';
@@ -61,8 +65,12 @@ async function run(
   const removed: string[] = [];
   const added: unknown[] = [];
   const path = `/models/${SMALL}.gguf`;
+  const status: WeightsStatus =
+    refusal === undefined ? { state: 'present', path } : { state: 'refused', path, problem: refusal };
   const weights: WeightsStore = {
     locate: async ({ id }) => (id === SMALL ? path : undefined),
+    inspect: async ({ id }) => (id === SMALL ? status : { state: 'missing' }),
+    verify: async () => ({ outcome: 'intact' }),
     pull: async ({ id }, options) => {
       pulled.push(options?.trust ? `${id} trusted` : id);
       options?.onProgress?.({ weights: id, source: 'hub', doneBytes: 5, totalBytes: 10, ratePerSecond: 0 });
@@ -137,6 +145,16 @@ test('show prints licence, sources and verification', async () => {
     kind: 'not-found',
     message: /No model or weights have the name nonsense\. Available: .*svc-plus/,
   });
+});
+
+test('list and show say that weights are damaged, and the command that repairs them', async () => {
+  const refusal = 'its content matches no known hash (sha256 abc)';
+  const { output } = await run(['show', 'svc-plus'], { refusal });
+  assert.match(output, /^file +refused$/m);
+  const problem = `/models/${SMALL}.gguf: ${refusal}`;
+  assert.match(output, new RegExp(`^problem +${RegExp.escape(problem)}; run: parley models pull ${SMALL}$`, 'm'));
+  assert.equal(JSON.parse((await run(['show', 'svc-plus', '--json'], { refusal })).output).weights.problem, problem);
+  assert.match((await run(['list'], { refusal })).output, new RegExp(`^${RegExp.escape(SMALL)} .* damaged `, 'm'));
 });
 
 test('show prints weights of the catalogue that no model runs', async () => {

@@ -43,14 +43,14 @@ function createListCommand({ open, stdout }: ModelsCommandDeps): Command {
       const sets = await Promise.all(catalogue.listWeights().map((weights) => describeWeights(weights, store)));
       const models = catalogue.list();
       if (json) return void stdout.write(formatJsonLine({ models: models.map(encodeEntry), weights: sets }));
-      const paths = new Map(sets.map(({ id, path }) => [id, path]));
+      const states = new Map(sets.map((each) => [each.id, formatAvailability(each)]));
       stdout.write(
         formatTable([
           ['MODEL', 'RUNNER', 'DOWNLOADED', 'CONTEXT', 'INTERFACES'],
           ...models.map((entry) => [
             entry.name,
             describeRunner(entry),
-            formatAvailability(getWeightsId(entry), paths),
+            states.get(getWeightsId(entry) ?? '') ?? '-',
             entry.contextTokens > 0 ? String(entry.contextTokens) : '-',
             entry.interfaces.join(' '),
           ]),
@@ -60,11 +60,11 @@ function createListCommand({ open, stdout }: ModelsCommandDeps): Command {
       stdout.write(
         formatTable([
           ['WEIGHTS', 'SIZE', 'DOWNLOADED', 'LICENCE'],
-          ...sets.map(({ id, sizeBytes, path, licence }) => [
-            id,
-            sizeBytes === null ? '-' : formatBytes(sizeBytes),
-            path === null ? 'no' : 'yes',
-            licence,
+          ...sets.map((each) => [
+            each.id,
+            each.sizeBytes === null ? '-' : formatBytes(each.sizeBytes),
+            formatAvailability(each),
+            each.licence,
           ]),
         ]),
       );
@@ -131,11 +131,14 @@ const TOOL_CALLS: Record<NonNullable<Abilities['toolCalls']>, string> = {
 };
 
 function listWeightsLines(weights: WeightsDescription): [label: string, value: string][] {
-  const { licence, path, sources, sha256, verified } = weights;
+  const { id, licence, path, problem, sources, sha256, verified } = weights;
   const hashes = [sha256 ?? []].flat().join(' ');
   return [
     ['licence', licence],
-    ['file', path ?? 'not downloaded'],
+    ['file', path ?? (problem === null ? 'not downloaded' : 'refused')],
+    ...(problem === null
+      ? []
+      : ([['problem', `${problem}; run: parley models pull ${id}`]] satisfies [string, string][])),
     ...sources.map((source): [string, string] => ['source', source]),
     ...(hashes === '' ? [] : ([['sha256', `${hashes} (verified: ${verified})`]] satisfies [string, string][])),
   ];
@@ -173,8 +176,10 @@ function createPruneCommand({ open, stdout }: ModelsCommandDeps): Command {
     });
 }
 
-const formatAvailability = (id: string | undefined, paths: ReadonlyMap<string, string | null>): string =>
-  id === undefined ? '-' : paths.get(id) ? 'yes' : 'no';
+function formatAvailability({ path, problem }: WeightsDescription): string {
+  if (path !== null) return 'yes';
+  return problem === null ? 'no' : 'damaged';
+}
 
 /** Encodes an entry for `--json`. Scripts read the runner as `runs`. */
 const encodeEntry = ({ runner, ...entry }: ModelEntry) => ({ ...entry, runs: runner });

@@ -38,6 +38,12 @@ export interface RequestMeasurement {
 /** How an attempt left its job. `waiting`: for its next attempt. `lost`: another process took over the job. */
 export type JobAttemptOutcome = 'done' | 'failed' | 'cancelled' | 'waiting' | 'lost';
 
+/**
+ * Outcome of a check of weights. `changed`: a file without a known hash has other content than before; `skipped`: a file was
+ * written meanwhile; `failed`: a file could not be read.
+ */
+export type WeightsCheckOutcome = 'intact' | 'damaged' | 'changed' | 'skipped' | 'failed';
+
 export interface Meter {
   recordRequest(measurement: RequestMeasurement): void;
   /** Counts a running stream. Call the returned function once, when the stream has ended. */
@@ -48,6 +54,8 @@ export interface Meter {
   trackRecognition(): (kind: ErrorKind | 'none') => void;
   /** Counts a running job attempt. Call the returned function once, with the outcome. */
   trackJob(kind: JobKind): (outcome: JobAttemptOutcome) => void;
+  /** Counts a check of a model's weights in the background. */
+  recordWeightsCheck(outcome: WeightsCheckOutcome): void;
   /** Renders the metrics as text for Prometheus, with its content type. */
   renderMetrics(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

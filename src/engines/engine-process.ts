@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createRunLocation, type RunLocation } from './run-location.ts';
 import type { SupervisorLog } from './child-run.ts';
+import type { StartGuard } from './start-guard.ts';
 import { createSupervisor, type Supervisor, type SupervisorTimes } from './supervisor.ts';
 
 /** Address and model of an engine process that accepts requests. */
@@ -17,6 +18,7 @@ interface EngineProcessOptions<Model> {
   readonly name: string;
   /** Path of the file that each start loads. */
   readonly modelFile?: string;
+  readonly guard?: StartGuard | undefined;
   /** Folder for the socket; created with mode 0700. */
   readonly runFolder: string;
   /** `import.meta.url` of a module in the same folder as the child's main file, `process`. */
@@ -34,6 +36,7 @@ export async function createEngineProcess<Model>(
   {
     name,
     modelFile,
+    guard,
     runFolder,
     siblingModuleUrl,
     createOptions,
@@ -53,6 +56,7 @@ export async function createEngineProcess<Model>(
     {
       name,
       modelFile,
+      guard,
       launch: () => ({
         command: process.execPath,
         args: ['--disable-warning=ExperimentalWarning', main, options],

@@ -18,6 +18,7 @@ import {
 import { createTimedAbort } from '../lib/linked-abort.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { getAbortError } from './get-abort-error.ts';
+import type { StartGuard } from './start-guard.ts';
 import { MODEL_FILE_RETRY_MS } from './limits.ts';
 
 /** Description of a child process that the supervisor starts, monitors and restarts. */
@@ -31,6 +32,8 @@ export interface ChildSpec<Ready> {
    * file has changed.
    */
   readonly modelFile?: string | undefined;
+  /** Decides before each start whether the child may load its model. */
+  readonly guard?: StartGuard | undefined;
   /** Rejects if the child does not respond. */
   readonly heartbeat?: (ready: Ready) => Promise<void>;
   /** Frees the resources of a child that was ready and has ended. */
@@ -128,11 +131,13 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   private restartTimer: NodeJS.Timeout | undefined;
   private steadyTimer: NodeJS.Timeout | undefined;
   private stopHeartbeat: () => void = () => undefined;
+  private readonly removeGuard: () => void;
 
   constructor(spec: ChildSpec<Ready>, log: SupervisorLog, times: SupervisorTimes) {
     this.spec = spec;
     this.log = log;
     this.times = times;
+    this.removeGuard = spec.guard?.onRevoked(() => this.child?.kill('SIGKILL')) ?? (() => undefined);
   }
 
   get state(): Supervisor<Ready>['state'] {
@@ -171,6 +176,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
 
   async stop(): Promise<void> {
     this.isStopping = true;
+    this.removeGuard();
     clearTimeout(this.restartTimer);
     this.restartTimer = undefined;
     this.stopHeartbeat();
@@ -212,6 +218,11 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
 
   private async launch(): Promise<void> {
     try {
+      await this.spec.guard?.check();
+    } catch (error) {
+      return this.refuseStart(error);
+    }
+    try {
       if (this.spec.modelFile !== undefined) this.fileVersion = await readFileVersion(this.spec.modelFile);
       const launch = await this.spec.launch();
       if (this.isStopping) return launch.onExit?.({});
@@ -225,6 +236,14 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
       if (!this.isStopping)
         this.scheduleRestart({ error: error instanceof Error ? error.message : String(error) }, undefined, []);
     }
+  }
+
+  /** Starts nothing until the next call, which gets the reason unless it is gone. */
+  private refuseStart(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.log.warn('engine process not started', { engine: this.spec.name, reason });
+    this.nextReady.reject(error);
+    this.nextReady = createQuietResolvers();
   }
 
   private run(launch: ProcessLaunch<Ready>): void {

@@ -5,6 +5,8 @@ export interface ModelState {
   readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';
   /** Explanation for the operator; absent when ready. */
   readonly reason?: string;
+  /** Fact about a working model that its operator should know. */
+  readonly warning?: string;
 }
 
 /** The process of the same service that hosts the engines: the primary. */

@@ -8,6 +8,7 @@ import type { SpeechProcessOptions } from '../engines/speech/speech-process.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import type { EngineHost } from './engine-host.ts';
+import type { WeightsMonitor } from './weights-monitor.ts';
 
 /** Time limit for a program to print its version, in ms. */
 const VERSION_TIMEOUT_MS = 5_000;
@@ -15,6 +16,8 @@ const VERSION_TIMEOUT_MS = 5_000;
 export interface EngineDeps {
   readonly catalogue: ReplaceableCatalogue;
   readonly weights: WeightsStore;
+  /** Absent in a worker process, and where a command runs a model once. */
+  readonly monitor?: WeightsMonitor;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { RefusedWeights } from '../weights/weights-status.ts';
 import { type ErrorKind, ServiceError, type ErrorDetails } from '../core/error.ts';
 
 /** Creates the error of a model that a reload of the catalogue removed. */
@@ -18,6 +19,25 @@ export const createUnfitAdapterError = (problem: string): ServiceError =>
   new ServiceError('overloaded', `${problem}. The operator must replace it.`, {
     retryAfterSeconds: MALFORMED_RETRY_SECONDS,
   });
+
+/** Creates the error of a model whose weights have other content than the catalogue states. */
+export const createDamagedWeightsError = (
+  model: string,
+  { path, problem }: Pick<RefusedWeights, 'path' | 'problem'>,
+): ServiceError =>
+  new ServiceError(
+    'overloaded',
+    `The weights of ${model} are damaged: ${basename(path)}: ${problem}. The operator repairs them with: parley models pull ${model}`,
+    { retryAfterSeconds: MALFORMED_RETRY_SECONDS },
+  );
+
+/** Creates the error of a model whose engine is to load another file than the one that is there now. */
+export const createMovedWeightsError = (model: string, path: string): ServiceError =>
+  new ServiceError(
+    'overloaded',
+    `The weights of ${model} are now at ${basename(path)} in another folder. The operator must restart Parley.`,
+    { retryAfterSeconds: MALFORMED_RETRY_SECONDS },
+  );
 
 /** Retry-After of requests to such a model, in seconds. */
 const MALFORMED_RETRY_SECONDS = 60;

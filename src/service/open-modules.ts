@@ -21,7 +21,9 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
   const listenUrls = new Map<RegionId, string>();
   const files = await openModule('files', () => openFiles(context, (region) => listenUrls.get(region) ?? ''));
   const batches = await openModule('batches', () => openBatches(context, files));
-  const enginesModule = await openEngines(context);
+  const enginesModule = await openEngines(context, {
+    onWeightsChecked: (outcome) => ownMeter.recordWeightsCheck(outcome),
+  });
   const { catalogue, engines } = enginesModule;
   const generation = await openGeneration(context, {
     files,

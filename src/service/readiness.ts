@@ -140,6 +140,9 @@ export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readine
     const entry = catalogue.find(DEFAULT_MODEL);
     const lastTokenAt = (entry && engines.getLastTokenAt(entry)) ?? -Infinity;
     const now = clock.monotonic();
+    // A model that was stopped is not ready, although it generated a moment ago.
+    const status = entry && (await engines.getState(entry));
+    if (status?.state === 'failing') return status.reason;
     if (now - lastTokenAt <= TOKEN_AGE_MS_MAX) return undefined;
     if (lastProbe && now - lastProbe.at <= PROBE_AGE_MS_MAX) return lastProbe.reason;
     const reason = await findUnreadyReason(deps, entry);

@@ -15,6 +15,7 @@ import { createCompletionEngine, type CompletionServerKind } from '../engines/co
 import type { TextEngine } from '../engines/engine.ts';
 import { createPool, type Pool, type PoolEndpoint, type PoolShare } from '../engines/pool/pool.ts';
 import { shareSequences } from '../engines/shared-start.ts';
+import type { StartGuard } from '../engines/start-guard.ts';
 import type { SupervisedProcess } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -118,6 +119,8 @@ export interface ProgramEngineDeps extends ServerPoolDeps {
   readonly threads: number;
   readonly sequences: number;
   readonly gpu: 'auto' | false;
+  /** Decides before each start of the program whether it may load its model file. */
+  readonly guard?: StartGuard | undefined;
   /** Connects to the server program that the host process runs. Absent: the program is started here. */
   readonly openServer?: () => Promise<SupervisedProcess<RunningProgram>>;
 }
@@ -223,6 +226,7 @@ export async function createProgramEngine(
         createLine: (launchParameters) => buildCommandLine(plan.command, settings, launchParameters),
         environment: deps.environment,
         runFolder: deps.runFolder,
+        guard: deps.guard,
         ...(plan.startMs === undefined ? {} : { times: { startMsMax: plan.startMs, waitMsMax: plan.startMs } }),
       },
       { log: deps.log },

@@ -22,6 +22,8 @@ export interface ServiceOverrides {
   readonly log: Log;
   readonly store: Store;
   readonly weights: WeightsStore;
+  /** Time from the first use of weights to their check in the background, in ms. */
+  readonly weightsCheckDelayMs: number;
   readonly engines: ModelEngines & EngineSharing;
   readonly admission: Admission;
   readonly ledger: Ledger;

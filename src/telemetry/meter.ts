@@ -89,6 +89,12 @@ export function createMeter({
     labelNames: ['kind', 'outcome'],
     registers,
   });
+  const weightsChecks = new Counter({
+    name: 'parley_weights_checks_total',
+    help: 'Checks of weights in the background by outcome (damaged: the model was stopped; changed: no hash was known).',
+    labelNames: ['outcome'],
+    registers,
+  });
   const deployments = createDeploymentMetrics(registers, {
     firstByteBuckets: FIRST_BYTE_BUCKETS,
     isDeployed: isDeployed,
@@ -134,6 +140,7 @@ export function createMeter({
         attempts.inc({ kind, outcome });
       };
     },
+    recordWeightsCheck: (outcome) => weightsChecks.inc({ outcome }),
     readSnapshot: () => registry.getMetricsAsJSON(),
     async renderMetrics() {
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -46,6 +46,15 @@ test('counts job attempts by outcome, and running jobs', async () => {
   assert.match(text, /parley_job_attempts_total\{kind="batch",outcome="waiting"\} 1/);
 });
 
+test('counts checks of weights by their outcome', async () => {
+  const meter = createMeter({ operations: [] });
+  meter.recordWeightsCheck('intact');
+  meter.recordWeightsCheck('damaged');
+  const { text } = await meter.renderMetrics();
+  for (const outcome of ['intact', 'damaged'])
+    assert.match(text, new RegExp(`^parley_weights_checks_total\\{outcome="${outcome}"\\} 1$`, 'm'));
+});
+
 test('two meters count separately, and closing a stream twice has no effect', async () => {
   const [one, two] = [createMeter({ operations: [] }), createMeter({ operations: [] })];
   const close = one.trackStream();

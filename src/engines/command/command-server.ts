@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../find-free-port.ts';
+import type { StartGuard } from '../start-guard.ts';
 import { createSupervisor, type Supervisor, type SupervisorTimes } from '../supervisor.ts';
 import type { ProcessLaunch, SupervisorLog } from '../child-run.ts';
 import { createProgramEnvironment, getSecretValues } from './program-environment.ts';
@@ -23,6 +24,7 @@ export interface CommandServerOptions {
   /** Parent of the private folders of the starts; created with mode 0700. */
   readonly runFolder: string;
   readonly times?: Partial<CommandTimings>;
+  readonly guard?: StartGuard | undefined;
 }
 
 export interface CommandTimings extends SupervisorTimes {
@@ -131,6 +133,7 @@ export function createCommandServer(
   return createSupervisor<RunningProgram>(
     {
       name: options.name,
+      guard: options.guard,
       launch,
       heartbeat: async (up) => {
         if (!(await isHealthy(up, allTimings.heartbeatMsMax))) throw new Error('not healthy');

@@ -1,6 +1,7 @@
 import { createEngineProcess } from '../engine-process.ts';
 import type { LoadedModel } from '../engine.ts';
 import type { SupervisorLog } from '../child-run.ts';
+import type { StartGuard } from '../start-guard.ts';
 import type { Supervisor, SupervisorTimes } from '../supervisor.ts';
 import { createLlamaClient } from './client.ts';
 import type { LlamaEndpoint, LlamaProcessArguments } from './protocol.ts';
@@ -11,6 +12,7 @@ export interface LlamaProcessOptions extends Omit<LlamaProcessArguments, 'socket
   /** Folder for the socket and temporary state files; created with mode 0700. */
   readonly runFolder: string;
   readonly times?: Partial<SupervisorTimes>;
+  readonly guard?: StartGuard | undefined;
 }
 
 /** Time limit of one heartbeat, in ms. Chosen by Parley. */
@@ -18,7 +20,7 @@ const PING_MS_MAX = 10_000;
 
 /** Runs a model file in its own engine process: started on first use, and restarted after it ends. */
 export const createLlamaProcess = async (
-  { name, runFolder, times, ...options }: LlamaProcessOptions,
+  { name, runFolder, times, guard, ...options }: LlamaProcessOptions,
   log: SupervisorLog,
 ): Promise<Supervisor<LlamaEndpoint>> =>
   await createEngineProcess<LoadedModel>(
@@ -27,6 +29,7 @@ export const createLlamaProcess = async (
       modelFile: options.modelFile,
       runFolder,
       times,
+      guard,
       siblingModuleUrl: import.meta.url,
       createOptions: ({ stateFolder }, address): LlamaProcessArguments => ({ ...options, ...address, stateFolder }),
       connect: createLlamaClient,

@@ -2,6 +2,7 @@ import { omitNullish } from '../../lib/omit-nullish.ts';
 import { createEngineProcess, type EngineEndpoint } from '../engine-process.ts';
 import type { SpeechModel } from '../speech-engine.ts';
 import type { SupervisorLog } from '../child-run.ts';
+import type { StartGuard } from '../start-guard.ts';
 import type { Supervisor, SupervisorTimes } from '../supervisor.ts';
 import type {
   ModelFiles,
@@ -18,6 +19,7 @@ interface CommonProcessOptions extends Omit<OnnxProcessArguments, 'socket' | 'to
   /** Folder for the socket; created with mode 0700. */
   readonly runFolder: string;
   readonly times?: Partial<SupervisorTimes>;
+  readonly guard?: StartGuard | undefined;
 }
 
 export type SpeechProcessOptions = CommonProcessOptions &
@@ -46,7 +48,7 @@ export const createEmbeddingProcess = async (
   await createProcess<EmbeddingModelInfo>({ ...options, modelFiles: { type: 'embedding', weightsFolder } }, log);
 
 const createProcess = async <Model>(
-  { name, runFolder, times, ...options }: CommonProcessOptions & { readonly modelFiles: ModelFiles },
+  { name, runFolder, times, guard, ...options }: CommonProcessOptions & { readonly modelFiles: ModelFiles },
   log: SupervisorLog,
 ): Promise<Supervisor<EngineEndpoint<Model>>> =>
   await createEngineProcess<Model>(
@@ -54,6 +56,7 @@ const createProcess = async <Model>(
       name,
       runFolder,
       times,
+      guard,
       siblingModuleUrl: import.meta.url,
       createOptions: (_location, address): OnnxProcessArguments => ({ ...options, ...address }),
       connect: createSpeechClient,

@@ -197,6 +197,7 @@ const createCollectingMeter = (measures: RequestMeasurement[]): Meter => ({
   trackSocket: () => () => undefined,
   trackRecognition: () => () => undefined,
   trackJob: () => () => undefined,
+  recordWeightsCheck: () => undefined,
   renderMetrics: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
 });
 

@@ -39,7 +39,7 @@ describe('createOpenUnits', () => {
       llama: { ...TEST_LLAMA_SETTINGS, sequences: 1, runFolder: join(folder, 'run') },
       preferredProgram: undefined,
       catalogue: { weights: (id) => ({ id, sources: [], licence: '', contextTokensMax: 1 }) },
-      weights: { locate: async () => weights },
+      weights: { inspect: async () => ({ state: 'present', path: weights }) },
       environment: {},
       memory: createMemoryBudget({ totalBytes: 0, availableBytes: () => 0 }),
       log,
@@ -65,10 +65,19 @@ describe('createOpenUnits', () => {
   });
 
   test('refuses missing weights, and says how to download them', async () => {
-    const opening = open(TEST_ENTRY.runner, { weights: { locate: async () => undefined } });
+    const opening = open(TEST_ENTRY.runner, { weights: { inspect: async () => ({ state: 'missing' }) } });
     await assert.rejects(opening, {
       kind: 'overloaded',
       message: 'The weights of svc-plus are not on this machine: parley models pull svc-plus',
+    });
+  });
+
+  test('refuses damaged weights, and says how to repair them', async () => {
+    const inspect = async () =>
+      ({ state: 'refused', path: '/models/w.gguf', problem: 'its content is wrong' }) as const;
+    await assert.rejects(open(TEST_ENTRY.runner, { weights: { inspect } }), {
+      kind: 'overloaded',
+      message: /w\.gguf: its content is wrong.* parley models pull svc-plus$/,
     });
   });
 
@@ -77,7 +86,7 @@ describe('createOpenUnits', () => {
     writeFileSync(malformed, 'GGML');
     const program = { command: NO_PROGRAM, args: [], environment: {} };
     for (const runs of [TEST_ENTRY.runner, { type: 'program', program, weights: 'w', remote: REMOTE } as const])
-      await assert.rejects(open(runs, { weights: { locate: async () => malformed } }), {
+      await assert.rejects(open(runs, { weights: { inspect: async () => ({ state: 'present', path: malformed }) } }), {
         kind: 'overloaded',
         message: /^The model file malformed\.gguf is malformed: .* The operator must replace it\.$/,
       });
@@ -136,7 +145,7 @@ describe('createOpenUnits', () => {
   });
 
   test('opens a scripted engine when local engines are scripted', async () => {
-    const opened = await open(TEST_ENTRY.runner, { kind: 'scripted', weights: { locate: () => assert.fail() } });
+    const opened = await open(TEST_ENTRY.runner, { kind: 'scripted', weights: { inspect: () => assert.fail() } });
     assert.deepEqual([opened.units.length, opened.connection], [2, { type: 'scripted' }]);
     assert.notEqual(await collectText(opened.engine), '');
     await opened.close();

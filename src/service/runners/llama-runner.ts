@@ -18,7 +18,8 @@ export function createLlamaRunner(deps: RunnerDeps): Runner {
   const startProcess = async (entry: ModelEntry, modelFile: string) => {
     const name = getWeights(entry);
     const contextTokens = getConfiguredContext(entry, deps);
-    return createLlamaProcess({ ...llama, name, modelFile, ...getProcessOptions(entry), contextTokens }, log);
+    const guard = models.createGuard(entry, modelFile);
+    return createLlamaProcess({ ...llama, name, modelFile, guard, ...getProcessOptions(entry), contextTokens }, log);
   };
 
   return {

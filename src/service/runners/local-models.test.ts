@@ -24,15 +24,19 @@ const CLOSED = { engineState: undefined };
 function createTestModels({
   isHere = false,
   problem,
+  refusal,
   adapterProblem,
   host,
-}: { isHere?: boolean; problem?: string; adapterProblem?: string; host?: EngineHost } = {}) {
+}: { isHere?: boolean; problem?: string; refusal?: string; adapterProblem?: string; host?: EngineHost } = {}) {
   const download = Promise.withResolvers<void>();
   let pulls = 0;
   const models = createLocalModels({
     catalogue: { weights: (id) => ({ id }) as Weights },
     weights: {
-      locate: async ({ id }) => (isHere ? `/models/${id}` : undefined),
+      inspect: async ({ id }) => {
+        if (refusal !== undefined) return { state: 'refused', path: `/models/${id}`, problem: refusal };
+        return isHere ? { state: 'present', path: `/models/${id}` } : { state: 'missing' };
+      },
       async pull({ id }) {
         pulls += 1;
         await download.promise;
@@ -46,7 +50,7 @@ function createTestModels({
   return { models, download, countPulls: () => pulls };
 }
 
-test('the state of an open engine does not depend on its weights', async () => {
+test('the state of an engine that runs does not depend on its weights', async () => {
   const { models } = createTestModels();
   assert.deepEqual(await models.describe(ENTRY, { engineState: 'ready' }), { state: 'ready' });
   assert.equal((await models.describe(ENTRY, { engineState: 'starting' })).state, 'starting');
@@ -94,6 +98,20 @@ test('a model with a malformed file is failing, and a request says what is wrong
   await assert.rejects(models.locate(ENTRY, 'w'), {
     kind: 'overloaded',
     message: 'The model file w is malformed: it is empty. The operator must replace it.',
+  });
+});
+
+test('a model with damaged weights is failing, also while its engine restarts, and a request says how to repair it', async () => {
+  const { models } = createTestModels({ refusal: 'its content is wrong' });
+  const failing = {
+    state: 'failing',
+    reason: 'the weights /models/w are damaged: its content is wrong; run: parley models pull m',
+  };
+  assert.deepEqual(await models.describe(ENTRY, CLOSED), failing);
+  assert.deepEqual(await models.describe(ENTRY, { engineState: 'starting' }), failing);
+  await assert.rejects(models.locate(ENTRY, 'w'), {
+    kind: 'overloaded',
+    message: /damaged: w: its content is wrong\. The operator repairs them with: parley models pull m$/,
   });
 });
 

@@ -33,7 +33,8 @@ export function createOnnxRunner(deps: OnnxRunnerDeps): Runner {
       throw new ServiceError('unsupported', `${entry.name}: ${describeMissingRuntime(runtimes)}.`, { param: 'model' });
     const name = getWeights(entry);
     const weightsFolder = await models.locate(entry, name);
-    return { threads, queueLengthMax, queueWaitMsMax, runFolder, runtimeFolder, weightsFolder, name };
+    const guard = models.createGuard(entry, weightsFolder);
+    return { threads, queueLengthMax, queueWaitMsMax, runFolder, runtimeFolder, weightsFolder, name, guard };
   };
 
   const startSpeechProcess = async (entry: ModelEntry) => {

@@ -37,14 +37,15 @@ export function createProgramRunner(deps: RunnerDeps): Runner {
         const runner = getRunnerOptions(entry, 'program');
         const modelFile = runner.weights !== undefined ? await models.locate(entry, runner.weights) : undefined;
         if (modelFile === undefined) await models.checkAdapters(entry);
+        const guard = models.createGuard(entry, modelFile);
         const planned = planProgram(entry, runner, modelFile);
         const plan = { ...planned, contextTokens: planned.contextTokens ?? deps.contextTokens };
         if (plan.command !== 'llama-server' || plan.contextTokens !== undefined || modelFile === undefined)
-          return await openProgramEngine(entry, plan, getKey(entry), deps);
+          return await openProgramEngine(entry, plan, getKey(entry), { ...deps, guard });
         // Unlike the other programs, llama-server does not choose a context that fits into the memory.
         const { contextTokens, sequences } = await planServerContext(entry, modelFile, deps);
         const llama = { ...deps.llama, sequences };
-        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama });
+        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama, guard });
       });
       return await selectLeasedEntry(lease, entry);
     },
@@ -68,10 +69,11 @@ export function createPreferredServerRunner(deps: RunnerDeps): Runner {
     lease: (entry) =>
       textEngines.lease(getKey(entry), async () => {
         const modelFile = await models.locate(entry, getWeights(entry));
+        const guard = models.createGuard(entry, modelFile);
         const plan = planPreferredServer(entry, program, modelFile);
         const { contextTokens, sequences } = await planServerContext(entry, modelFile, deps);
         const llama = { ...deps.llama, sequences };
-        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama });
+        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama, guard });
       }),
     getState: (entry) => models.describe(entry, { engineState: textEngines.getState(getKey(entry)), program }),
   };
@@ -109,7 +111,7 @@ async function openProgramEngine(
   entry: ModelEntry,
   plan: ProgramPlan,
   key: string,
-  deps: RunnerDeps,
+  deps: RunnerDeps & Pick<ProgramEngineDeps, 'guard'>,
 ): Promise<RunningEngine> {
   const { host, llama } = deps;
   const open = async (each: ModelEntry, remote: RemoteOptions, openServer: ProgramEngineDeps['openServer']) => {
