@@ -93,6 +93,7 @@ export function createLlamaResponseParser(
       emitEnd(emit, event.stop_type === 'limit' ? 'length' : 'end', event.timings?.cache_n);
     },
     isComplete: () => isFinished,
+    isOverrun: () => false,
     end() {
       if (!isFinished) throw errors.createFailure('ended its answer without a final event');
     },

@@ -152,13 +152,17 @@ function createSglangResponseParser(
   const aligner = createTokenTextAligner();
   let seenTokens = 0;
   let fullText = '';
+  let isOverrun = false;
   let isFinished = false;
   let isPromptReported = promptLogprobs === undefined;
   let areCachedReported = false;
   return {
     push(json, emit) {
       const { output_ids: ids, meta_info: meta, ...event } = parseEvent(json, { schema: Event, errors });
-      if (isFinished) throw errors.createFailure('continued after its end');
+      if (isFinished) {
+        isOverrun = true;
+        return;
+      }
       if (!isPromptReported) {
         const entries = decodeLogprobs(meta.input_token_logprobs, meta.input_top_logprobs);
         emit({ type: 'prompt', logprobs: checkPromptLogprobs(entries, { promptTokens: prompt.length, errors }) });
@@ -197,6 +201,7 @@ function createSglangResponseParser(
       emit({ type: 'ended', reason: endReason, ...omitNullish({ endLogprob: newLogprobs[textIds.length] }) });
     },
     isComplete: () => isFinished,
+    isOverrun: () => isOverrun,
     end() {
       if (!isFinished) throw createUnfinishedAnswerError(errors);
     },

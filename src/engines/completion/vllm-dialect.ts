@@ -1,8 +1,4 @@
-import {
-  createContinuedChoiceError,
-  createFinishReasonError,
-  createUnfinishedAnswerError,
-} from '../remote/stream-errors.ts';
+import { createFinishReasonError, createUnfinishedAnswerError } from '../remote/stream-errors.ts';
 import { z } from 'zod';
 import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
@@ -112,13 +108,17 @@ function createVllmResponseParser(
   let endLogprob: TokenLogprob | undefined;
   let isPromptReported = promptLogprobs === undefined;
   let cachedTokens: number | undefined;
+  let isOverrun = false;
   return {
     push(json, emit) {
       const { choices, usage } = parseEvent(json, { schema: Chunk, errors });
       cachedTokens = usage?.prompt_tokens_details?.cached_tokens ?? cachedTokens;
       const [choice] = choices;
       if (!choice) return;
-      if (reason !== undefined) throw createContinuedChoiceError(errors);
+      if (reason !== undefined) {
+        isOverrun = true;
+        return;
+      }
       if (!choice.token_ids && choice.text !== '')
         throw errors.createFailure(
           'reports no token ids: update vLLM to v0.10.2 or later, which supports return_token_ids',
@@ -144,6 +144,7 @@ function createVllmResponseParser(
       reason = isEnd ? 'end' : 'length';
     },
     isComplete: () => reason !== undefined,
+    isOverrun: () => isOverrun,
     end(emit) {
       if (reason === undefined) throw createUnfinishedAnswerError(errors);
       emit({ type: 'ended', reason, ...omitNullish({ cachedTokens, endLogprob }) });

@@ -8,7 +8,7 @@ export interface ParsedFrames<Event> {
   readonly events: readonly Event[];
   /** A complete event has arrived, even if it carried nothing. */
   readonly hasWholeEvent: boolean;
-  /** The end mark has arrived; everything after it is ignored. */
+  /** The end mark has arrived, or output after the complete response; everything after it is ignored. */
   readonly isFinished: boolean;
   /** Failure after `events`: these are still delivered, so that the result does not depend on how the stream is cut. */
   readonly failure?: { readonly thrown: unknown };
@@ -56,6 +56,10 @@ export function createEventFrameParser<Event>(
           return { events, hasWholeEvent, isFinished: true };
         }
         responseParser.push(data, emit);
+        if (responseParser.isOverrun()) {
+          responseParser.end(emit);
+          return { events, hasWholeEvent, isFinished: true };
+        }
       }
     } catch (thrown) {
       return { events, hasWholeEvent, isFinished: false, failure: { thrown } };

@@ -36,6 +36,7 @@ function createEchoParser(late?: Promise<readonly string[]>): ResponseParser<str
       isComplete = json === 'last';
     },
     isComplete: () => isComplete,
+    isOverrun: () => false,
     end(emit) {
       if (!isComplete) throw client.errors.createFailure('broke off');
       emit('end');

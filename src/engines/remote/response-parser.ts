@@ -7,6 +7,8 @@ export interface ResponseParser<Event> {
   push(json: string, emit: (event: Event) => void): void;
   /** Returns true once everything that must arrive has arrived. */
   isComplete(): boolean;
+  /** Returns true once output has followed a complete response. The response then ends, and the rest is ignored. */
+  isOverrun(): boolean;
   /** @throws ServiceError when the response is incomplete, with or without an end mark. */
   end(emit: (event: Event) => void): void;
   /** Returns events that must be computed after the end of the response. Never rejects. */

@@ -13,9 +13,6 @@ export function createEventFormatError(errors: UpstreamErrorFactory, { issues }:
   return errors.createFailure(`sent an event with an invalid format, at ${paths.join(', ')}`);
 }
 
-export const createContinuedChoiceError = (errors: UpstreamErrorFactory): ServiceError =>
-  errors.createFailure('continued after the end of a choice');
-
 export const createFinishReasonError = (errors: UpstreamErrorFactory, reason: string): ServiceError =>
   errors.createFailure(`ended with the finish reason ${JSON.stringify(reason.slice(0, 40))}`);
 

@@ -484,7 +484,15 @@ test('fails for an invalid format, with a cause that contains no text of the ans
   }
 });
 
-test('fails for output after the end of a choice', () => {
-  assert.throws(() => parseChunks([finish('stop'), delta({ content: 'more' })]), { kind: 'upstream-failed' });
-  assert.equal(parseChunks([finish('stop'), delta({ content: '' }), finish('stop')]).length, 2);
+test('ignores output after the end of a choice', () => {
+  const whole = [choiceEnd('stop'), end(0)];
+  assert.deepEqual(parseChunks([finish('stop'), delta({ content: 'more' })]), whole);
+  assert.deepEqual(parseChunks([finish('stop'), delta({ content: '' }), finish('length')]), whole);
+  // The other choice is not finished: its output counts.
+  const other = { choices: [{ index: 1, delta: { content: 'b' }, finish_reason: 'stop' }] };
+  const events = parseChunks([finish('stop'), delta({ content: 'more' }), other], { choices: 2 });
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['choice-end', 'text', 'choice-end', 'end'],
+  );
 });

@@ -79,6 +79,7 @@ export function createChatResponseParser(
       for (const wireChoice of chunk.choices ?? []) getChoice(wireChoice.index).push(wireChoice, handleEvent);
     },
     isComplete,
+    isOverrun: () => isComplete() && choices.some((choice) => choice.hasContinued()),
     end(emit) {
       if (!isComplete()) {
         // A server that ignores `n` sends one choice, and that one completely.

@@ -1,4 +1,4 @@
-import { createContinuedChoiceError, createFinishReasonError } from '../remote/stream-errors.ts';
+import { createFinishReasonError } from '../remote/stream-errors.ts';
 import type { EngineEvent, TokenLogprob, AlternativeToken, FinishReason } from '../../core/event.ts';
 import { createToolCallAssembler } from './tool-call-assembler.ts';
 import type { WireChoice, WireDelta, WireToolCall, WireAlternative, WireLogprob } from './chunk.ts';
@@ -23,11 +23,14 @@ export interface ChoiceParserDeps {
 export interface ChoiceParser {
   push(wire: WireChoice, emit: (event: EngineEvent) => void): void;
   isFinished(): boolean;
+  /** Returns whether the server sent output after the finish reason, which is ignored: a client has seen the end. */
+  hasContinued(): boolean;
 }
 
 export function createChoiceParser(deps: ChoiceParserDeps): ChoiceParser {
   const { choice, topLogprobs, stops, stopTokens = [], isSingleCall, newCallId, errors } = deps;
   let isFinished = false;
+  let hasContinued = false;
   const toolCalls = createToolCallAssembler({ choice, isSingle: isSingleCall, newCallId, errors });
   const textJoiner = createSurrogatePairJoiner();
   const reasoningJoiner = createSurrogatePairJoiner();
@@ -52,7 +55,7 @@ export function createChoiceParser(deps: ChoiceParserDeps): ChoiceParser {
       const logprobs = isText ? getLogprobs(wire, topLogprobs) : undefined;
       const hasOutput = text !== '' || reasoning !== '' || callDeltas.length > 0 || logprobs !== undefined;
       if (isFinished) {
-        if (hasOutput) throw createContinuedChoiceError(errors);
+        hasContinued ||= hasOutput;
         return;
       }
       if (text !== '' || reasoning !== '') toolCalls.close(emit, { isCut: false, mayBeOpen: false });
@@ -83,6 +86,7 @@ export function createChoiceParser(deps: ChoiceParserDeps): ChoiceParser {
       isFinished = true;
     },
     isFinished: () => isFinished,
+    hasContinued: () => hasContinued,
   };
 }
 

@@ -6,6 +6,7 @@ import { json as readJson } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
+import { until } from '../../../test/until.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
@@ -419,6 +420,23 @@ describe('upstream engine', () => {
       assert.deepEqual(events, expectedEvents);
     });
   }
+
+  it('ends an answer that the upstream continues after its finish reason, also without an end mark', async (t) => {
+    let isClosed = false;
+    play = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(say('a') + FINISH);
+      const timer = setInterval(() => response.write(say('more')), 5);
+      t.after(() => clearInterval(timer));
+      response.on('close', () => (isClosed = true));
+    };
+    const events = await readEvents(await start());
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['text', 'choice-end', 'end'],
+    );
+    await until('the end of the connection', { timeoutMs: 10_000 }, async () => isClosed || undefined);
+  });
 
   it('rejects when the upstream dies before its head, before its first event and after it', async () => {
     play = (_, request) => request.socket.destroy();
