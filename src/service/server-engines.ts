@@ -43,6 +43,7 @@ export async function createServerPool(entry: ModelEntry, runs: Upstream, deps: 
     endpoints: await createServerMembers(entry, runs, deps),
     share: getPoolShare(runs.remote, workspaceShare),
     log,
+    model: entry.name,
     clock,
     onToken,
   });

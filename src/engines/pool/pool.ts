@@ -48,6 +48,8 @@ export interface PoolDeps {
   /** Absent: members share their slots themselves, or have no limit. */
   readonly share?: PoolShare | undefined;
   readonly log: Log;
+  /** Name of the model, for the log: models on the same addresses have breakers of their own. */
+  readonly model?: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Returns a number from 0 (included) to 1 (excluded). */
   readonly random?: () => number;
@@ -84,7 +86,7 @@ export interface Pool extends TextEngine {
  * few requests per second are let through as attempts, and the others are refused with `overloaded`.
  */
 export function createPool(deps: PoolDeps): Pool {
-  const { endpoints, log, clock, random = Math.random, options = {}, onToken } = deps;
+  const { endpoints, log, model, clock, random = Math.random, options = {}, onToken } = deps;
   const {
     attemptsMax = POOL_ATTEMPTS_MAX,
     healthIntervalMs = POOL_HEALTH_POLL_MS,
@@ -107,13 +109,14 @@ export function createPool(deps: PoolDeps): Pool {
         backoff: { backoffMsMin, backoffMsMax },
         onOpen(error, backoffMs) {
           log.warn('upstream address disabled after failures', {
+            model,
             address: member.host,
             kind: error.kind,
             why: error.cause instanceof Error ? error.cause.message : error.message,
             backoffMs: Math.round(backoffMs),
           });
         },
-        onClose: () => log.info('upstream address enabled again', { address: member.host }),
+        onClose: () => log.info('upstream address enabled again', { model, address: member.host }),
       }),
     });
     return member;

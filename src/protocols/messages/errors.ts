@@ -32,7 +32,7 @@ const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   unsupported: { status: 400, type: 'invalid_request_error' },
   timeout: { status: 504, type: 'timeout_error', prescribedText: 'Request timed out, please try again later.' },
   cancelled: { status: 400, type: 'invalid_request_error' },
-  'upstream-failed': { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
+  'upstream-failed': { status: 502, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
   internal: { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
 };

@@ -45,7 +45,7 @@ const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
   unsupported: { status: 400, code: 'UnsupportedOperation' },
   timeout: { status: 504, code: 'RequestTimeOut', prescribedText: 'Request timed out, please try again later.' },
   cancelled: { status: 400, code: 'ClientDisconnect' },
-  'upstream-failed': { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
+  'upstream-failed': { status: 502, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
   internal: { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
 };
