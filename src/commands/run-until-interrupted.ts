@@ -6,17 +6,26 @@ import { ServiceError } from '../core/error.ts';
 const SIGNAL_ECHO_MS = 500;
 
 /**
- * Aborts `stop` on SIGINT and SIGTERM with a `cancelled` error of that message. A second signal exits at once.
+ * Aborts `stop` on SIGINT and SIGTERM with a `cancelled` error of that message. A second signal exits as soon as
+ * `beforeExit` resolves, a third one at once.
  * @returns a function that removes the handlers.
  */
-export function abortOnSignals(stop: AbortController, message: string): () => void {
-  let firstAt = 0;
+export function abortOnSignals(
+  stop: AbortController,
+  message: string,
+  beforeExit: () => Promise<unknown> = async () => undefined,
+): () => void {
+  let lastAt = -Infinity;
+  let isExiting = false;
+  const exit = (): never => process.exit(130);
   const onSignal = (): void => {
     const now = performance.now();
-    if (stop.signal.aborted && now - firstAt < SIGNAL_ECHO_MS) return;
-    if (stop.signal.aborted) process.exit(130);
-    firstAt = now;
-    stop.abort(new ServiceError('cancelled', message));
+    if (now - lastAt < SIGNAL_ECHO_MS) return;
+    lastAt = now;
+    if (isExiting) exit();
+    if (!stop.signal.aborted) return stop.abort(new ServiceError('cancelled', message));
+    isExiting = true;
+    beforeExit().then(exit, exit);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   return () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal);

@@ -7,6 +7,7 @@ import type { LoadedConfig } from '../config/load-config.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Capability } from '../service/capability.ts';
+import { exitOnUnexpectedError } from '../service/last-resort.ts';
 import { createService } from '../service/service.ts';
 import type { Service } from '../service/service.ts';
 import { createPrimary } from '../service/workers/primary.ts';
@@ -34,7 +35,7 @@ export interface ServeCommandDeps {
 /** Polling interval of the configuration file in ms: the delay until added models are available. */
 const CONFIG_POLL_MS = 1_000;
 
-/** Creates `parley serve`, which runs until SIGTERM or SIGINT. A second signal exits at once. */
+/** Creates `parley serve`, which runs until SIGTERM or SIGINT. A second signal ends running requests with an error and exits. */
 export function createServeCommand(deps: ServeCommandDeps): Command {
   const { load, env, capabilities, stdin, stdout, openSpeechSetup } = deps;
   return new Command('serve')
@@ -47,7 +48,8 @@ export function createServeCommand(deps: ServeCommandDeps): Command {
       const service = await create(config, { environment: env, capabilities });
       const stop = new AbortController();
       const stopped = once(stop.signal, 'abort');
-      abortOnSignals(stop, 'The service is stopping.');
+      abortOnSignals(stop, 'The service is stopping.', () => service.abortRequests());
+      exitOnUnexpectedError({ service, log: service.sharing.log, target: process });
       try {
         const addresses = await service.listen();
         const registration = await registerServer(config.data, addresses[0]?.url ?? '');

@@ -14,7 +14,7 @@ export function createActiveList<Item>(): ActiveList<Item> {
   // next one, and an old table that was promoted retains all later ones, with every item in them, until the next full
   // collection.
   const items: Item[] = [];
-  let onEmpty: (() => void) | undefined;
+  const waiters = new Set<() => void>();
   return {
     add: (item) => void items.push(item),
     remove(item) {
@@ -22,18 +22,22 @@ export function createActiveList<Item>(): ActiveList<Item> {
       if (index < 0) return;
       const last = items.pop();
       if (last && index < items.length) items[index] = last;
-      if (items.length === 0) onEmpty?.();
+      if (items.length > 0) return;
+      for (const notify of waiters) notify();
     },
     count: () => items.length,
     list: () => items.slice(),
     waitUntilEmpty(ms) {
       if (items.length === 0) return Promise.resolve(true);
       return new Promise((resolve) => {
-        const timer = setTimeout(() => resolve(false), ms);
-        onEmpty = () => {
+        const settle = (isEmpty: boolean): void => {
           clearTimeout(timer);
-          resolve(true);
+          waiters.delete(notify);
+          resolve(isEmpty);
         };
+        const notify = (): void => settle(true);
+        const timer = setTimeout(() => settle(false), ms);
+        waiters.add(notify);
       });
     },
   };

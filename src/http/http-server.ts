@@ -88,6 +88,11 @@ export interface HttpServer {
    * protocol prescribes. Resolves when every connection is closed.
    */
   close(options: { readonly graceMs: number }): Promise<void>;
+  /**
+   * Rejects new requests, and ends the work in progress with the error of its protocol. Resolves when all of it has ended, or
+   * after a time limit.
+   */
+  abort(): Promise<void>;
 }
 
 /**
@@ -255,6 +260,13 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       if (!failure) return results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
       for (const { server } of servers) server.close();
       throw failure.reason;
+    },
+    async abort() {
+      isDraining = true;
+      const reason = new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
+      for (const call of inFlight.list()) call.abort(reason);
+      for (const { session } of sockets.running.list()) session.abort(reason);
+      await Promise.all([inFlight, sockets.running].map((active) => active.waitUntilEmpty(limits.abortGraceMs)));
     },
     async close({ graceMs }) {
       isDraining = true;

@@ -61,6 +61,8 @@ export interface Service {
   reloadModels(file: string): Promise<void>;
   /** Operations for the other processes of the same service. */
   readonly sharing: ProcessSharing;
+  /** Ends running requests with the error of their protocol. Resolves when they have ended, or after a time limit. */
+  abortRequests(): Promise<void>;
   /** Stops accepting requests, lets running ones finish within the grace time, then closes everything. */
   close(): Promise<void>;
 }
@@ -144,6 +146,7 @@ async function openService(config: Config, overrides: Partial<ServiceOverrides>,
       await replaceModels(readModelsSection(file));
       log.info('models reloaded', { models: catalogue.list().length });
     },
+    abortRequests: () => http.abort(),
     close: () => base.lifecycle.closeAll(),
   };
 }

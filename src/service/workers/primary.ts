@@ -19,6 +19,9 @@ const RECLAIM_TIMEOUT_MS = 1_000;
 /** Time limit for a worker to reload the models, in ms. After it the log names the failure. */
 const RELOAD_TIMEOUT_MS = 10_000;
 
+/** Time limit for a worker to end its running requests with an error, in ms. After it the requests are cut off. */
+const ABORT_TIMEOUT_MS = 5_000;
+
 /** Time that a draining worker gets beyond the grace period, to abort what still runs and to close, in ms. */
 const CLOSE_GRACE_MS = 10_000;
 
@@ -128,6 +131,9 @@ export async function createPrimary(
         if (result.status === 'rejected')
           sharing.log.error('worker failed to reload the models', { error: result.reason });
       sharing.log.info('models reloaded', { workers: results.length });
+    },
+    async abortRequests() {
+      await askAllWorkers(({ calls }) => calls.call('requests.abort', null, AbortSignal.timeout(ABORT_TIMEOUT_MS)));
     },
     async close() {
       try {

@@ -42,6 +42,8 @@ export interface WorkerFunctions extends EngineClientFunctions {
   'models.replace': (section: ModelsSection) => void;
   /** Drops cached units of the deployment with this id, because other units serve it now, or none. */
   'deployment.invalidate': (id: string) => void;
+  /** Ends the running requests with the error of their protocol. */
+  'requests.abort': (none: null) => void;
   /** Accepts nothing new, lets running requests finish within the grace time, and exits. */
   drain: (none: null) => void;
 }

@@ -5,6 +5,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { createRpcPeer, type RpcPeer } from '../../lib/rpc-peer.ts';
 import type { Capability } from '../capability.ts';
 import { createService, type ListenAddress, type Service } from '../service.ts';
+import { exitOnUnexpectedError } from '../last-resort.ts';
 import { leaseHostedUnits } from './deployment-lease-table.ts';
 import { createSharedQuotaCounters } from './shared-quota-counters.ts';
 import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';
@@ -30,12 +31,15 @@ export function runWorker(capabilities: readonly Capability[]): void {
     handlers: {
       async start(command) {
         starting = openService(command);
-        return await listen(await starting);
+        const service = await starting;
+        exitOnUnexpectedError({ service, log: service.sharing.log, target: process });
+        return await listen(service);
       },
       'engine.recall': async () => (await getService()).sharing.releaseIdle(),
       'metrics.read': async () => (await getService()).sharing.readMeter(),
       'deployment.invalidate': async (id) => (await getService()).sharing.invalidateDeployment(id),
       'models.replace': async (section) => (await getService()).sharing.replaceModels(section),
+      'requests.abort': async () => (await getService()).abortRequests(),
       drain: () => void drain(),
     },
     errors: errorCodec,
