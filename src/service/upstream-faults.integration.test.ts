@@ -20,13 +20,13 @@ async function findClosedPort(): Promise<number> {
 const createDelta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
 const FINISH = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
 const answer = replyWithStream(createDelta('Hello.'), FINISH);
-const goOn = replyWithStream(createDelta('Hello.'), FINISH, createDelta(' More.'));
+const continuedAnswer = replyWithStream(createDelta('Hello.'), FINISH, createDelta(' More.'));
 
 const server = await startFakeServer({
   '/v1/chat/completions'(body: unknown, response, request) {
     const { model } = body as { readonly model: string };
     if (model === 'broken') return response.writeHead(502).end('<html>');
-    const reply = model === 'endless' ? goOn : answer;
+    const reply = model === 'endless' ? continuedAnswer : answer;
     return typeof reply === 'function' && reply(body, response, request);
   },
 });

@@ -5,7 +5,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until } from '../until.ts';
 
@@ -86,7 +85,8 @@ for (const workers of ['1', '2']) {
     const chat = await startStream(ENDLESS);
     const message = await startStream(ENDLESS, '/apps/anthropic/v1/messages');
     child.kill('SIGTERM');
-    await delay(ECHO_MS);
+    const firstAt = performance.now();
+    await until('the signals count as two', TIMEOUT, async () => performance.now() - firstAt > ECHO_MS || undefined);
     child.kill('SIGTERM');
     const [chatText, messageText] = await Promise.all([chat(), message()]);
     assert.match(chatText, /data: \{"error":\{[^\n]*shutting down/);
