@@ -6,6 +6,17 @@ export interface BlobMetadata {
   readonly md5: string;
 }
 
+/** Metadata and hashes of a blob that was just written. */
+export interface WrittenBlob extends BlobMetadata {
+  /** SHA-256 of each block of `BLOB_BLOCK_BYTES`, in order and joined; the last block may be shorter. */
+  readonly blockHashes: Uint8Array;
+}
+
+/** A store that hashes what it writes and does not verify what it reads. */
+export interface UnverifiedBlobStore extends BlobStore {
+  put(name: string, source: AsyncIterable<Uint8Array>, options?: PutBlobOptions): Promise<WrittenBlob>;
+}
+
 export interface PutBlobOptions {
   /** Called before each piece is accepted, with the size including it. An error it throws ends the upload. */
   readonly checkSize?: (sizeBytes: number) => void | Promise<void>;

@@ -8,7 +8,7 @@ import { syncToDisk } from '../lib/durable-file.ts';
 import { nameFileInError } from '../lib/name-file-in-error.ts';
 import { readDiskSpace } from '../lib/read-disk-space.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
-import type { BlobMetadata, BlobStore, PutBlobOptions } from './blob-store.ts';
+import type { PutBlobOptions, UnverifiedBlobStore, WrittenBlob } from './blob-store.ts';
 import {
   readChangeTime,
   listEntryNames,
@@ -25,7 +25,7 @@ import { checkRange, createFileNotFoundError } from './blob-errors.ts';
 const TEMPORARY_SUFFIX = '.part';
 
 /** Opens a store in a folder of its own and creates the folder if it is missing. @throws ServiceError `internal`. */
-export async function openDiskBlobStore({ folder }: { readonly folder: string }): Promise<BlobStore> {
+export async function openDiskBlobStore({ folder }: { readonly folder: string }): Promise<UnverifiedBlobStore> {
   const incoming = await openIncomingFolder(folder);
   // The hash spreads blobs over 256 folders. Ids start with a timestamp, so their first characters would not.
   const getBlobFolder = (name: string): string =>
@@ -42,7 +42,7 @@ export async function openDiskBlobStore({ folder }: { readonly folder: string })
       const temporary = getTemporaryPath(name);
       const file = await mapDiskErrors(open(temporary, 'wx', FILE_MODE));
       try {
-        let metadata: BlobMetadata;
+        let metadata: WrittenBlob;
         try {
           metadata = await writeParts({ file, path: temporary }, source, options);
           await mapDiskErrors(nameFileInError(temporary, file.sync()));
@@ -103,7 +103,7 @@ async function writeParts(
   { file, path }: { readonly file: FileHandle; readonly path: string },
   source: AsyncIterable<Uint8Array>,
   options: PutBlobOptions,
-): Promise<BlobMetadata> {
+): Promise<WrittenBlob> {
   const reader = createPartReader(source, DISK_WRITE_BYTES, options);
   let writing: Promise<void> | undefined;
   try {

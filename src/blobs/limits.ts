@@ -6,8 +6,14 @@
 /** Bytes of an upload per disk write. About twice as many are in memory during the upload. */
 export const DISK_WRITE_BYTES = 1024 * 1024;
 
-/** Bytes of a stored file that are read ahead. */
-export const DISK_READ_BYTES = 256 * 1024;
+/**
+ * Bytes of a stored file that are hashed as one block, and verified before any of them is returned. One block per
+ * reader is in memory. A part of the format of the database: never change it.
+ */
+export const BLOB_BLOCK_BYTES = 256 * 1024;
+
+/** Bytes of a stored file that are read ahead: one block, which is then verified without a copy. */
+export const DISK_READ_BYTES = BLOB_BLOCK_BYTES;
 
 /**
  * Bytes of an S3 part: at least 5 MiB except the last (S3). Small parts need little memory; equal sizes are required by

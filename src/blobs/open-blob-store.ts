@@ -1,5 +1,5 @@
 import { ServiceError } from '../core/error.ts';
-import type { BlobStore } from './blob-store.ts';
+import type { UnverifiedBlobStore } from './blob-store.ts';
 import { openDiskBlobStore } from './disk-blob-store.ts';
 import type { S3Credentials, S3Options } from './s3-client.ts';
 
@@ -16,7 +16,7 @@ export interface BlobStoreOptions {
 }
 
 /** @throws ServiceError `invalid-request` that names the mistake in the URL; errors of the stores. */
-export async function openBlobStore({ url, folder, environment }: BlobStoreOptions): Promise<BlobStore> {
+export async function openBlobStore({ url, folder, environment }: BlobStoreOptions): Promise<UnverifiedBlobStore> {
   if (url === undefined) return openDiskBlobStore({ folder });
   const options = parseBlobsUrl(url, environment);
   // Loaded only if it is used: the S3 client takes a tenth of the time to load the service.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { BlobMetadata, PutBlobOptions } from './blob-store.ts';
+import { createBlockHasher } from './block-hasher.ts';
+import type { PutBlobOptions, WrittenBlob } from './blob-store.ts';
 
 /** Cuts the bytes of an upload into parts. */
 export interface PartReader {
@@ -7,8 +8,8 @@ export interface PartReader {
   readonly pieces: AsyncGenerator<Uint8Array>;
   /** Returns the memory of a part that was processed. A later part reuses it. */
   release(part: Uint8Array): void;
-  /** Returns size and hash of all bytes read so far. Call it once, after the last part. */
-  getMetadata(): BlobMetadata;
+  /** Returns size and hashes of all bytes read so far. Call it once, after the last part. */
+  getMetadata(): WrittenBlob;
 }
 
 /**
@@ -21,6 +22,7 @@ export function createPartReader(
   options: PutBlobOptions = {},
 ): PartReader {
   const hash = createHash('md5');
+  const blockHasher = createBlockHasher();
   const freeBuffers: Uint8Array[] = [];
   let sizeBytes = 0;
   async function* readParts(): AsyncGenerator<Uint8Array> {
@@ -30,6 +32,7 @@ export function createPartReader(
       await options.checkSize?.(sizeBytes + piece.byteLength);
       sizeBytes += piece.byteLength;
       hash.update(piece);
+      blockHasher.update(piece);
       for (let remaining = piece; remaining.byteLength > 0;) {
         buffer ??= freeBuffers.pop() ?? Buffer.allocUnsafeSlow(partBytes);
         const chunk = remaining.subarray(0, partBytes - usedBytes);
@@ -49,7 +52,7 @@ export function createPartReader(
     release(part) {
       if (part.byteLength === partBytes) freeBuffers.push(part);
     },
-    getMetadata: () => ({ sizeBytes, md5: hash.digest('hex') }),
+    getMetadata: () => ({ sizeBytes, md5: hash.digest('hex'), blockHashes: blockHasher.digest() }),
   };
 }
 

@@ -10,7 +10,7 @@ import {
 import { Readable } from 'node:stream';
 import { S3_PARTS_IN_MEMORY_MAX } from './limits.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
-import type { BlobStore } from './blob-store.ts';
+import type { UnverifiedBlobStore } from './blob-store.ts';
 import { removeStaleIncomingFiles } from './incoming-folder.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { checkRange, createFileNotFoundError, createRangeError } from './blob-errors.ts';
@@ -22,7 +22,7 @@ import { uploadBlob } from './s3-upload.ts';
  * Opens a store in an existing bucket. Sends no request before the first call.
  * @param folder Folder of parts that wait to be sent. Created with the first part.
  */
-export function openS3BlobStore(options: S3Options, folder: string): BlobStore {
+export function openS3BlobStore(options: S3Options, folder: string): UnverifiedBlobStore {
   const { bucket: Bucket, prefix, credentials } = options;
   const client = createS3Client(options);
   const semaphore = createSemaphore({ permits: S3_PARTS_IN_MEMORY_MAX });

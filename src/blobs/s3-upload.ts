@@ -1,6 +1,6 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { S3_GRACE_MS, S3_PART_BYTES, S3_SPOOL_WRITE_BYTES } from './limits.ts';
-import type { BlobMetadata, PutBlobOptions } from './blob-store.ts';
+import type { WrittenBlob, PutBlobOptions } from './blob-store.ts';
 import { createDelayedAbort } from './delayed-abort.ts';
 import { createPartReader } from './part-reader.ts';
 import { deleteObject, uploadParts, sendPart, type S3Upload } from './s3-multipart-upload.ts';
@@ -15,7 +15,7 @@ export async function uploadBlob(
   source: AsyncIterable<Uint8Array>,
   options: PutBlobOptions,
   upload: S3Upload,
-): Promise<BlobMetadata> {
+): Promise<WrittenBlob> {
   const reader = createPartReader(source, S3_SPOOL_WRITE_BYTES, options);
   const spool = createSpool(reader, { folder: upload.folder, partBytes: S3_PART_BYTES });
   const { parts } = spool;

@@ -27,6 +27,7 @@ export const ERROR_KINDS = [
   'cancelled',
   'upstream-failed',
   'engine-failed',
+  'file-damaged',
   'internal',
 ] as const;
 
@@ -87,6 +88,10 @@ export class ServiceError extends Error {
     return new ServiceError('internal', INTERNAL_MESSAGE, { cause: thrown });
   }
 }
+
+/** Returns whether stored bytes of a file are damaged or lost, so that another attempt would fail again. */
+export const isFileDamaged = (thrown: unknown): thrown is ServiceError =>
+  thrown instanceof ServiceError && thrown.kind === 'file-damaged';
 
 /**
  * Prescribed text, misspelling included, because log filters of clients match it

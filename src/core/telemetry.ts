@@ -43,6 +43,8 @@ export type JobAttemptOutcome = 'done' | 'failed' | 'cancelled' | 'waiting' | 'l
  * written meanwhile; `failed`: a file could not be read.
  */
 export type WeightsCheckOutcome = 'intact' | 'damaged' | 'changed' | 'skipped' | 'failed';
+/** Kind of stored data that was found damaged. */
+export type DamagedData = 'blob' | 'database';
 
 export interface Meter {
   recordRequest(measurement: RequestMeasurement): void;
@@ -56,6 +58,8 @@ export interface Meter {
   trackJob(kind: JobKind): (outcome: JobAttemptOutcome) => void;
   /** Counts a check of a model's weights in the background. */
   recordWeightsCheck(outcome: WeightsCheckOutcome): void;
+  /** Counts an access that found stored data damaged. */
+  recordDamage(data: DamagedData): void;
   /** Renders the metrics as text for Prometheus, with its content type. */
   renderMetrics(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
+import { createVerifiedBlobStore } from '../blobs/verified-blob-store.ts';
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
 import { createCompatibleFilesEndpoints } from '../protocols/compatible/files/endpoints.ts';
@@ -16,19 +17,31 @@ import { createTexts } from '../resources/texts/service.ts';
 import type { ServiceContext } from './service-context.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 
-/**
- * Opens everything for files: the blob store, the secret of signed links, the endpoints, and the periodic cleanup.
- * @param getListenUrl Returns the URL at which a region's own listener is reached; used when `publicUrl` is not
- *   configured.
- */
+interface FilesModuleDeps {
+  /** Returns the URL at which a region's own listener is reached; used when `publicUrl` is not configured. */
+  readonly getListenUrl: (region: RegionId) => string;
+  /** Counts a read that found a damaged blob. */
+  readonly recordDamage: () => void;
+}
+
+/** Opens everything for files: the blob store, the secret of signed links, the endpoints, and the periodic cleanup. */
 export async function openFiles(
   { config, environment, store, clock, log, keys, jobNotifier, runsCleanup }: ServiceContext,
-  getListenUrl: (region: RegionId) => string,
+  { getListenUrl, recordDamage }: FilesModuleDeps,
 ) {
   const { url } = config.blobs;
   // Nothing that can fail follows the first part that must be closed. Deleting the secret invalidates all issued links.
   const secret = await readOrCreateSecret(join(config.data, 'download-secret'));
-  const blobs: BlobStore = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
+  const blobs: BlobStore = createVerifiedBlobStore(
+    await openBlobStore({ url, folder: join(config.data, 'blobs'), environment }),
+    {
+      hashes: store.blobHashes,
+      onDamage(damage) {
+        log.error('stored file is damaged; `parley check` lists all', { ...damage });
+        recordDamage();
+      },
+    },
+  );
   const getLimits = (workspace: string): FileLimits => getFileLimits(config, workspace);
   const extractionWaiter = createExtractionWaiter();
   const files = createFiles({

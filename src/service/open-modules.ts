@@ -19,7 +19,12 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
   const context = await createServiceContext(config, overrides, base);
   const { openModule } = context;
   const listenUrls = new Map<RegionId, string>();
-  const files = await openModule('files', () => openFiles(context, (region) => listenUrls.get(region) ?? ''));
+  const files = await openModule('files', () =>
+    openFiles(context, {
+      getListenUrl: (region) => listenUrls.get(region) ?? '',
+      recordDamage: () => ownMeter.recordDamage('blob'),
+    }),
+  );
   const batches = await openModule('batches', () => openBatches(context, files));
   const enginesModule = await openEngines(context, {
     onWeightsChecked: (outcome) => ownMeter.recordWeightsCheck(outcome),

@@ -10,6 +10,7 @@ import { type BatchStore, createBatchStore } from './batches.ts';
 import { type BackgroundStore, createBackgroundStore } from './background.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
 import { createDeploymentStore, type DeploymentStore } from './deployments.ts';
+import { createBlobHashStore, type BlobHashStore } from './blob-hashes.ts';
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotalsStore, type FileTotalsStore } from './file-totals.ts';
 import { createIndexCollectionStore, type IndexCollectionStore } from './index-collections.ts';
@@ -38,6 +39,7 @@ export interface Tables {
   readonly batches: BatchStore;
   readonly batchLines: BatchLineStore;
   readonly background: BackgroundStore;
+  readonly blobHashes: BlobHashStore;
   readonly conversations: ConversationStore;
   readonly deployments: DeploymentStore;
   readonly files: FileStore;
@@ -122,6 +124,7 @@ function createTables(db: Kysely<Database>, run: RunQuery, { fullText }: StoreDi
     batches: createBatchStore(db),
     batchLines: createBatchLineStore(db),
     background: createBackgroundStore(db),
+    blobHashes: createBlobHashStore(db),
     conversations: createConversationStore(db),
     deployments: createDeploymentStore(db),
     files: createFileStore(db),

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DeploymentName, Meter } from '../core/telemetry.ts';
+import type { DamagedData, DeploymentName, Meter } from '../core/telemetry.ts';
 import { createDeploymentMetrics } from './deployment-metrics.ts';
 
 /** Seconds, from a list call to a long stream. */
@@ -7,6 +7,8 @@ const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300
 
 /** Seconds, up to the longest wait in a queue. */
 const FIRST_BYTE_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60];
+
+const DAMAGED_DATA: readonly DamagedData[] = ['blob', 'database'];
 
 /** State of a meter as plain JSON, for adding up several processes. */
 export type MeterSnapshot = readonly object[];
@@ -95,6 +97,14 @@ export function createMeter({
     labelNames: ['outcome'],
     registers,
   });
+  const damages = new Counter({
+    name: 'parley_damaged_data_total',
+    help: 'Accesses that found stored data damaged: a blob, or the database.',
+    labelNames: ['data'],
+    registers,
+  });
+  // From the start, so that an alert sees the first increase.
+  for (const data of DAMAGED_DATA) damages.inc({ data }, 0);
   const deployments = createDeploymentMetrics(registers, {
     firstByteBuckets: FIRST_BYTE_BUCKETS,
     isDeployed: isDeployed,
@@ -141,6 +151,7 @@ export function createMeter({
       };
     },
     recordWeightsCheck: (outcome) => weightsChecks.inc({ outcome }),
+    recordDamage: (data) => damages.inc({ data }),
     readSnapshot: () => registry.getMetricsAsJSON(),
     async renderMetrics() {
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -64,3 +64,11 @@ test('two meters count separately, and closing a stream twice has no effect', as
   assert.match((await one.renderMetrics()).text, /parley_streams_in_flight 1/);
   assert.match((await two.renderMetrics()).text, /parley_streams_in_flight 0/);
 });
+
+test('counts damaged data from zero', async () => {
+  const meter = createMeter({ operations: [] });
+  meter.recordDamage('blob');
+  const { text } = await meter.renderMetrics();
+  assert.match(text, /parley_damaged_data_total\{data="blob"\} 1/);
+  assert.match(text, /parley_damaged_data_total\{data="database"\} 0/);
+});

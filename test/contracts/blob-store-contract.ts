@@ -3,17 +3,27 @@ import { createHash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import type { BlobStore } from '../../src/blobs/blob-store.ts';
+import { flipBitAt } from '../../src/blobs/__fixtures__/change-disk-blob.ts';
+import type { BlobStore, UnverifiedBlobStore } from '../../src/blobs/blob-store.ts';
+import { BLOB_BLOCK_BYTES } from '../../src/blobs/limits.ts';
+import {
+  createVerifiedBlobStore,
+  type BlobDamage,
+  type BlobHashes,
+  type BlobHashRecord,
+} from '../../src/blobs/verified-blob-store.ts';
 import { ServiceError } from '../../src/core/error.ts';
 import { releaseBytes } from '../../src/lib/release-bytes.ts';
 import { until } from '../until.ts';
 
 export interface BlobStoreUnderTest {
-  readonly store: BlobStore;
+  readonly store: UnverifiedBlobStore;
   /** Counts uploads that are neither complete nor removed: temporary files, multipart uploads. */
   readonly countUnfinishedUploads: () => Promise<number>;
   /** Returns the number of bytes that those uploads have stored. */
   readonly getUnfinishedBytes: () => Promise<number>;
+  /** Changes the stored bytes of a blob without the store; undefined removes them. */
+  changeBytes(blob: string, change: (bytes: Buffer) => Buffer | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,13 +81,23 @@ export function describeBlobStoreContract(
 ): void {
   describe(`blob store contract: ${name}`, { skip }, () => {
     let opened: BlobStoreUnderTest | undefined;
+    let verified: BlobStore | undefined;
+    const blobHashes = createInMemoryBlobHashes();
+    const damages: BlobDamage[] = [];
     const getOpened = (): BlobStoreUnderTest => {
       assert.ok(opened);
       return opened;
     };
-    const getStore = (): BlobStore => getOpened().store;
+    const getStore = (): BlobStore => {
+      assert.ok(verified);
+      return verified;
+    };
     before(async () => {
       opened = await open();
+      verified = createVerifiedBlobStore(opened.store, {
+        hashes: blobHashes,
+        onDamage: (damage) => damages.push(damage),
+      });
     });
     after(() => opened?.close());
 
@@ -395,5 +415,137 @@ export function describeBlobStoreContract(
       }
       assert.equal((await readAll('file-left')).length, LARGE_BYTES);
     });
+
+    describe('with damaged bytes', () => {
+      const bytes = createPattern(3 * BLOB_BLOCK_BYTES + 100);
+      const putDamaged = async (blob: string, change: (stored: Buffer) => Buffer | undefined): Promise<string> => {
+        await getStore().put(blob, splitIntoChunks(bytes));
+        await getOpened().changeBytes(blob, change);
+        damages.length = 0;
+        return blob;
+      };
+      const isDamaged = isKind('file-damaged');
+
+      /** Reads until the end or a failure. */
+      const readUntilFailure = async (
+        blob: string,
+        range?: { start: number; end: number },
+      ): Promise<{ received: Buffer; error: unknown }> => {
+        const received: Uint8Array[] = [];
+        try {
+          for await (const chunk of await getStore().read(blob, range)) received.push(chunk as Uint8Array);
+          return { received: Buffer.concat(received), error: undefined };
+        } catch (error) {
+          return { received: Buffer.concat(received), error };
+        }
+      };
+
+      it('returns no byte of a block with a flipped bit, and reports its position and hashes', async () => {
+        const blob = await putDamaged('file-flipped', flipBitAt(2 * BLOB_BLOCK_BYTES + 7));
+        const { received, error } = await readUntilFailure(blob);
+        assert.ok(isDamaged(error), String(error));
+        assert.ok(received.equals(bytes.subarray(0, 2 * BLOB_BLOCK_BYTES)));
+        const [damage] = damages;
+        assert.equal(damages.length, 1);
+        assert.deepEqual([damage?.blob, damage?.position], [blob, 2 * BLOB_BLOCK_BYTES]);
+        assert.match(`${damage?.expected} ${damage?.found}`, /^sha256 ([\da-f]{64}) sha256 (?!\1)[\da-f]{64}$/);
+      });
+
+      it('fails before the stream is returned when the first block is damaged', async () => {
+        const blob = await putDamaged('file-flipped-first', flipBitAt(0));
+        await assert.rejects(getStore().read(blob), isDamaged);
+      });
+
+      it('verifies every block that a range touches, and no other', async () => {
+        const blob = await putDamaged('file-flipped-range', flipBitAt(BLOB_BLOCK_BYTES + 9));
+        const before = { start: 5, end: BLOB_BLOCK_BYTES - 1 };
+        assert.ok((await readAll(blob, before)).equals(bytes.subarray(5, BLOB_BLOCK_BYTES)));
+        const after = { start: 2 * BLOB_BLOCK_BYTES + 1, end: bytes.length + 50 };
+        assert.ok((await readAll(blob, after)).equals(bytes.subarray(after.start)));
+        assert.equal(damages.length, 0);
+        // The range ends before the flipped byte of the block.
+        const { received, error } = await readUntilFailure(blob, { start: 5, end: BLOB_BLOCK_BYTES + 3 });
+        assert.ok(isDamaged(error), String(error));
+        assert.ok(received.equals(bytes.subarray(5, BLOB_BLOCK_BYTES)));
+      });
+
+      for (const [description, change] of [
+        ['cut at a block', (stored) => stored.subarray(0, 2 * BLOB_BLOCK_BYTES)],
+        ['cut within its last block', (stored) => stored.subarray(0, -1)],
+        ['longer than it was written', (stored) => Buffer.concat([stored, Buffer.from('x')])],
+        ['empty', () => Buffer.alloc(0)],
+      ] satisfies [string, (stored: Buffer) => Buffer][]) {
+        it(`never returns all bytes of a blob that is ${description}`, async () => {
+          const blob = await putDamaged(`file-${description.replaceAll(' ', '-')}`, change);
+          const { received, error } = await readUntilFailure(blob);
+          assert.ok(isDamaged(error), String(error));
+          assert.ok(received.length < bytes.length);
+          assert.equal(damages.length, 1);
+        });
+      }
+
+      it('reports a blob that ends before the range', async () => {
+        const blob = await putDamaged('file-short', (stored) => stored.subarray(0, 10));
+        await assert.rejects(getStore().read(blob, { start: bytes.length - 5, end: bytes.length }), isDamaged);
+        assert.equal(damages.length, 1);
+      });
+
+      it('reports a missing blob, and does not confuse it with a deleted one', async () => {
+        const blob = await putDamaged('file-lost', () => undefined);
+        await assert.rejects(getStore().read(blob), isDamaged);
+        assert.deepEqual(
+          damages.map(({ position, found }) => ({ position, found })),
+          [{ position: undefined, found: 'no blob' }],
+        );
+        await getStore().delete(blob);
+        await assert.rejects(getStore().read(blob), isKind('file-not-found'));
+        assert.equal(damages.length, 1);
+      });
+
+      it('reads a blob without recorded hashes as it is', async () => {
+        const blob = await putDamaged('file-old', flipBitAt(1));
+        await blobHashes.remove(blob);
+        assert.equal((await readAll(blob)).length, bytes.length);
+        assert.equal(damages.length, 0);
+      });
+
+      it('leaves no blob without hashes', async () => {
+        const failure = new Error('the database is gone');
+        const store = createVerifiedBlobStore(getOpened().store, {
+          hashes: { ...blobHashes, put: () => Promise.reject(failure) },
+          onDamage: () => undefined,
+        });
+        await assert.rejects(store.put('file-unhashed', splitIntoChunks(bytes)), failure);
+        await assertNothingLeft('file-unhashed');
+      });
+
+      it('deletes a blob also when its hashes can be removed only afterwards', async () => {
+        let failures = 1;
+        const store = createVerifiedBlobStore(getOpened().store, {
+          hashes: {
+            ...blobHashes,
+            remove: (blob) => (failures-- > 0 ? Promise.reject(new Error('disk is full')) : blobHashes.remove(blob)),
+          },
+          onDamage: () => undefined,
+        });
+        await store.put('file-removed', splitIntoChunks(bytes));
+        await store.delete('file-removed');
+        await assertNothingLeft('file-removed');
+      });
+    });
   });
+}
+
+/** Keeps hashes as the database does. */
+function createInMemoryBlobHashes(): BlobHashes {
+  const records = new Map<string, BlobHashRecord>();
+  return {
+    put: async (blob, record) => void records.set(blob, record),
+    async find(blob, blocks) {
+      const record = records.get(blob);
+      if (!record || !blocks) return record;
+      return { ...record, hashes: record.hashes.subarray(blocks.first * 32, (blocks.last + 1) * 32) };
+    },
+    remove: async (blob) => void records.delete(blob),
+  };
 }

@@ -17,6 +17,9 @@ import { removeExpiredReservations, removeOrphanedBlobs } from '../../src/resour
 import { createTexts, type Texts } from '../../src/resources/texts/service.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
+import { changeDiskBlob, flipBitAt } from '../../src/blobs/__fixtures__/change-disk-blob.ts';
+import { createVerifiedBlobStore } from '../../src/blobs/verified-blob-store.ts';
+import { isFileDamaged } from '../../src/core/error.ts';
 import type { Database } from '../../src/store/schema/database.ts';
 import type { FileRecord } from '../../src/store/files.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -40,6 +43,7 @@ const createText = (text: string): ExtractionResult => ({
 describeOnDialects('extracted texts of files', ({ onOpen }) => {
   let store: Store;
   let blobs: BlobStore;
+  let blobFolder = '';
   let files: Files;
   let texts: Texts;
   let nowMs = START;
@@ -48,7 +52,11 @@ describeOnDialects('extracted texts of files', ({ onOpen }) => {
 
   onOpen(async (opened) => {
     ({ store } = opened);
-    blobs = await openDiskBlobStore({ folder: join(opened.folder, 'blobs') });
+    blobFolder = join(opened.folder, 'blobs');
+    blobs = createVerifiedBlobStore(await openDiskBlobStore({ folder: blobFolder }), {
+      hashes: store.blobHashes,
+      onDamage: () => undefined,
+    });
     const notifier = { notify: () => void notificationCount++ };
     files = createFiles({ store, blobs, clock, notifier, log: { warn: assert.fail }, getLimits: () => LIMITS });
     texts = createTexts({ store, blobs });
@@ -114,6 +122,31 @@ describeOnDialects('extracted texts of files', ({ onOpen }) => {
       const result = await texts.findDocument(stranger, file.id);
       assert.deepEqual(result, { type: 'refused', message: `Invalid file [id:${file.id}].` });
     }
+    await removeAllFiles();
+  });
+
+  it('ends the extraction of a damaged file, and names the file whose text is damaged', async () => {
+    const file = await createFile();
+    await changeDiskBlob(blobFolder, file.blob, flipBitAt(0));
+    let extractions = 0;
+    const extract = async (): Promise<ExtractionResult> => {
+      extractions += 1;
+      return createText('text');
+    };
+    assert.deepEqual(await runHandler(file, createHandler(extract)), { type: 'done' });
+    const state = await getState(file);
+    assert.ok(state?.state === 'failed' && /damaged or lost/.test(state.reason), JSON.stringify(state));
+    assert.equal(extractions, 0);
+
+    const other = await createFile();
+    await runHandler(other, createHandler(extract));
+    const found = await texts.findDocument(OWNER, other.id);
+    assert.ok(found.type === 'ready');
+    await changeDiskBlob(blobFolder, (await listTextBlobs()).at(-1) ?? '', flipBitAt(0));
+    await assert.rejects(found.read(), (thrown: Error) => {
+      assert.ok(isFileDamaged(thrown) && thrown.message.includes(`[id:${other.id}]`), String(thrown));
+      return true;
+    });
     await removeAllFiles();
   });
 

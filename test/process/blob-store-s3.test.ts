@@ -1,4 +1,11 @@
-import { ListMultipartUploadsCommand, ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openBlobStore } from '../../src/blobs/open-blob-store.ts';
@@ -39,6 +46,14 @@ describeBlobStoreContract(
           for (const { Size = 0 } of Parts) sum += Size;
         }
         return sum;
+      },
+      async changeBytes(blob, change) {
+        const target = { Bucket, Key: `some/files/${blob}` };
+        const { Body } = await client.send(new GetObjectCommand(target));
+        const changed = change(Buffer.from((await Body?.transformToByteArray()) ?? []));
+        await client.send(
+          changed ? new PutObjectCommand({ ...target, Body: changed }) : new DeleteObjectCommand(target),
+        );
       },
       async close() {
         client.destroy();

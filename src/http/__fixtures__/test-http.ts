@@ -198,6 +198,7 @@ const createCollectingMeter = (measures: RequestMeasurement[]): Meter => ({
   trackRecognition: () => () => undefined,
   trackJob: () => () => undefined,
   recordWeightsCheck: () => undefined,
+  recordDamage: () => undefined,
   renderMetrics: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
 });
 

@@ -1,5 +1,7 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { isFileDamaged } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
+import type { JobRecord } from '../../core/job.ts';
 import { DOCUMENT_READ_CONCURRENCY } from '../../core/limits.ts';
 import type { DocumentExtractor } from '../../documents/document-extractor.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -35,39 +37,48 @@ export function createExtractHandler({
     if (file) await store.texts.failParsing(file.blob, { reason, at: clock.now() });
   };
 
+  const extractText = async (job: JobRecord, signal: AbortSignal): Promise<void> => {
+    const file = await store.files.findInAnyTenant(job.subject);
+    if (!file) return;
+    const textBlob = ids.createSortableId(TEXT_BLOB_PREFIX);
+    const started = await store.texts.startParsing(file.blob, { textBlob, at: clock.now() });
+    if (!started) return;
+    if (started.previousTextBlob !== undefined) await blobs.delete(started.previousTextBlob);
+
+    const { name, sizeBytes } = file;
+    const source = await blobs.read(file.blob);
+    const { region, workspace } = job.owner;
+    const extracted = await extract(source, { tenant: { region, workspace }, name, sizeBytes, signal }).finally(() =>
+      source.destroy(),
+    );
+    if (extracted.type === 'failed') {
+      await store.texts.failParsing(file.blob, { reason: extracted.reason, at: clock.now() });
+      onEnd(job.subject);
+      return;
+    }
+    const { kind, chars, text } = extracted;
+    await blobs.put(textBlob, splitIntoPieces(text), { signal });
+    const isStored = await store.texts.completeParsing(file.blob, {
+      textBlob,
+      kind,
+      chars,
+      bytes: text.length,
+      at: clock.now(),
+    });
+    if (!isStored) await blobs.delete(textBlob);
+    onEnd(job.subject);
+  };
+
   return {
     concurrency: DOCUMENT_READ_CONCURRENCY,
 
     async run({ job, signal }) {
-      const file = await store.files.findInAnyTenant(job.subject);
-      if (!file) return { type: 'done' };
-      const textBlob = ids.createSortableId(TEXT_BLOB_PREFIX);
-      const started = await store.texts.startParsing(file.blob, { textBlob, at: clock.now() });
-      if (!started) return { type: 'done' };
-      if (started.previousTextBlob !== undefined) await blobs.delete(started.previousTextBlob);
-
-      const { name, sizeBytes } = file;
-      const source = await blobs.read(file.blob);
-      const { region, workspace } = job.owner;
-      const extracted = await extract(source, { tenant: { region, workspace }, name, sizeBytes, signal }).finally(() =>
-        source.destroy(),
-      );
-      if (extracted.type === 'failed') {
-        await store.texts.failParsing(file.blob, { reason: extracted.reason, at: clock.now() });
+      await extractText(job, signal).catch(async (thrown: unknown) => {
+        // Another attempt would find the same bytes.
+        if (!isFileDamaged(thrown)) throw thrown;
+        await fail(job.subject, thrown.message);
         onEnd(job.subject);
-        return { type: 'done' };
-      }
-      const { kind, chars, text } = extracted;
-      await blobs.put(textBlob, splitIntoPieces(text), { signal });
-      const isStored = await store.texts.completeParsing(file.blob, {
-        textBlob,
-        kind,
-        chars,
-        bytes: text.length,
-        at: clock.now(),
       });
-      if (!isStored) await blobs.delete(textBlob);
-      onEnd(job.subject);
       return { type: 'done' };
     },
 

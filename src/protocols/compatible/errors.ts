@@ -64,6 +64,7 @@ const COMPATIBLE_ERRORS: Record<ErrorKind, CompatibleError> = {
   cancelled: { status: 400, code: 'client_disconnect', type: INVALID },
   'upstream-failed': { status: 502, code: 'internal_error', type: 'internal_error', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, code: 'internal_error', type: 'internal_error', prescribedText: INTERNAL_MESSAGE },
+  'file-damaged': { status: 500, code: 'internal_error', type: 'internal_error', prescribedText: INTERNAL_MESSAGE },
   internal: { status: 500, code: 'internal_error', type: 'internal_error', prescribedText: INTERNAL_MESSAGE },
 };
 

@@ -34,6 +34,7 @@ const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   cancelled: { status: 400, type: 'invalid_request_error' },
   'upstream-failed': { status: 502, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
+  'file-damaged': { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
   internal: { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
 };
 

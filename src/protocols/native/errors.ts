@@ -47,6 +47,7 @@ const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
   cancelled: { status: 400, code: 'ClientDisconnect' },
   'upstream-failed': { status: 502, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
+  'file-damaged': { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
   internal: { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
 };
 

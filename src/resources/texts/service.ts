@@ -1,5 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { isFileDamaged, ServiceError } from '../../core/error.ts';
 import type { FindDocument } from '../../core/document.ts';
 import type { FileRecord } from '../../store/files.ts';
 import type { Store } from '../../store/store.ts';
@@ -44,7 +45,18 @@ export function createTexts({ store, blobs }: TextsDeps): Texts {
         return { type: 'refused', message: `File [id:${id}] cannot be used. ${text.reason}` };
       if (text?.state !== 'parsed') return { type: 'waiting' };
       const { chars, bytes, textBlob } = text;
-      return { type: 'ready', name, chars, bytes, read: async () => await readText(await blobs.read(textBlob)) };
+      return { type: 'ready', name, chars, bytes, read: () => readDocument(blobs, textBlob, id) };
     },
   };
+}
+
+/** @throws ServiceError `file-damaged` that names the file. */
+async function readDocument(blobs: Pick<BlobStore, 'read'>, textBlob: string, id: string): Promise<string> {
+  try {
+    return await readText(await blobs.read(textBlob));
+  } catch (thrown) {
+    if (!isFileDamaged(thrown)) throw thrown;
+    const message = `The stored text of file [id:${id}] is damaged or lost. Upload the file again.`;
+    throw new ServiceError('file-damaged', message, { cause: thrown });
+  }
 }

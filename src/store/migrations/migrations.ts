@@ -15,6 +15,7 @@ import { uploads } from './0013-uploads.ts';
 import { indexRegions } from './0014-index-regions.ts';
 import { keyUses } from './0015-key-uses.ts';
 import { indexTermFormats } from './0016-index-term-formats.ts';
+import { blobHashes } from './0017-blob-hashes.ts';
 
 /**
  * All migrations in order. A released migration never changes: every change is a new migration with the next number.
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   indexRegions,
   keyUses,
   indexTermFormats,
+  blobHashes,
 ];

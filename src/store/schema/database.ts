@@ -1,4 +1,5 @@
 import type { BatchesTable, BatchLinesTable } from './batches.ts';
+import type { BlobHashesTable } from './blob-hashes.ts';
 import type { BackgroundRunsTable, ResponseEventsTable } from './background.ts';
 import type { ConversationsTable } from './conversations.ts';
 import type { DeploymentEventsTable, DeploymentsTable } from './deployments.ts';
@@ -24,6 +25,7 @@ import type { VocabulariesTable, VocabularyPlacesTable } from './vocabularies.ts
 export interface Database {
   batch_lines: BatchLinesTable;
   batches: BatchesTable;
+  blob_hashes: BlobHashesTable;
   background_runs: BackgroundRunsTable;
   conversations: ConversationsTable;
   deployment_events: DeploymentEventsTable;

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { scalePositions } from '../../../../test/property-runs.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { openDiskBlobStore } from '../../../blobs/disk-blob-store.ts';
+import { changeDiskBlob, flipBitAt } from '../../../blobs/__fixtures__/change-disk-blob.ts';
+import { createVerifiedBlobStore } from '../../../blobs/verified-blob-store.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { systemIdGenerator } from '../../../core/id.ts';
 import type { TranscriptionRequest } from '../../../core/speech.ts';
@@ -69,7 +71,10 @@ describe('createTranscriptionHandler', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-transcription-'));
     store = await openTestStore();
-    blobs = await openDiskBlobStore({ folder });
+    blobs = createVerifiedBlobStore(await openDiskBlobStore({ folder }), {
+      hashes: store.blobHashes,
+      onDamage: () => undefined,
+    });
     transcriptions = createTranscriptions({ store, clock, notifier });
     recognitions = [];
     fetchedUrls = [];
@@ -187,6 +192,18 @@ describe('createTranscriptionHandler', () => {
     ]);
     assert.equal(await findStatus(id), 'succeeded');
     assert.deepEqual(await listBlobNames(), []);
+  });
+
+  it('fails an audio whose stored copy is damaged', async () => {
+    const id = await submit(['https://a.test/hello']);
+    const { sizeBytes: bytes } = await blobs.put('audio_1', Readable.from([Buffer.from(HELLO.buffer)]));
+    // As if the process had been killed after the download.
+    await store.transcriptions.setSource(id, 0, { blob: 'audio_1', bytes });
+    await changeDiskBlob(folder, 'audio_1', flipBitAt(bytes - 1));
+    await run(id);
+    assert.deepEqual(await listPartStates(id), [['failed', 'InvalidFile.DownloadFailed']]);
+    assert.match((await store.transcriptions.listParts(id))[0]?.message ?? '', /damaged or lost/);
+    assert.deepEqual([fetchedUrls, await listBlobNames()], [[], []]);
   });
 
   it('fails if all audio files fail', async () => {

@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../../core/error.ts';
+import { isFileDamaged, type ServiceError } from '../../../core/error.ts';
 import { errorCodec } from '../../../core/error-codec.ts';
 import type { JobRecord } from '../../../core/job.ts';
 import { TRANSCRIPTION_CONCURRENCY } from './limits.ts';
@@ -84,6 +84,9 @@ export function createTranscriptionHandler({
       if (thrown instanceof UnreadableAudioError)
         return { state: 'failed', code: 'DECODE_ERROR', message: thrown.message };
       if (thrown instanceof AudioFailure) return { state: 'failed', code: thrown.code, message: thrown.message };
+      // Another attempt would find the same bytes.
+      if (isFileDamaged(thrown))
+        return { state: 'failed', code: 'InvalidFile.DownloadFailed', message: thrown.message };
       throw thrown;
     } finally {
       release();

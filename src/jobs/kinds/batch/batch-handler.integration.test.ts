@@ -6,6 +6,8 @@ import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { openDiskBlobStore } from '../../../blobs/disk-blob-store.ts';
+import { changeDiskBlob, flipBitAt } from '../../../blobs/__fixtures__/change-disk-blob.ts';
+import { createVerifiedBlobStore } from '../../../blobs/verified-blob-store.ts';
 import type { JobProgress, JobRecord } from '../../../core/job.ts';
 import type { Batches, BatchLifecycle } from '../../../resources/batches/batch.ts';
 import { createBatches } from '../../../resources/batches/service.ts';
@@ -44,7 +46,10 @@ describe('createBatchHandler', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-batch-handler-'));
     store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
-    blobs = await openDiskBlobStore({ folder: join(folder, 'blobs') });
+    blobs = createVerifiedBlobStore(await openDiskBlobStore({ folder: join(folder, 'blobs') }), {
+      hashes: store.blobHashes,
+      onDamage: quiet,
+    });
     const deps = { store, blobs, clock, log: { warn: quiet }, notifier: { notify: quiet }, getLimits: () => LIMITS };
     files = createFiles(deps);
     batches = createBatches(deps);
@@ -116,6 +121,24 @@ describe('createBatchHandler', () => {
     assert.deepEqual(reports.at(-1), { done: 100, total: 100, step: 'finalizing' });
     assert.deepEqual(await readCustomIds((await find(job)).outputFileId), createPrompts(100));
   });
+
+  for (const [name, change] of [
+    ['with a flipped bit', flipBitAt(3)],
+    ['without its end', (bytes: Buffer) => bytes.subarray(0, -40)],
+    ['that is lost', () => undefined],
+  ] as const) {
+    it(`fails at the first attempt with the name of an input file ${name}`, async () => {
+      const job = await create(createPrompts(3));
+      const { inputBlob, inputFileId } = await find(job);
+      await changeDiskBlob(join(folder, 'blobs'), inputBlob, change);
+      const handler = createHandler(() => assert.fail('a line ran'));
+      assert.deepEqual(await handler.run(createContext(job)), { type: 'done' });
+      const { status, errors } = await find(job);
+      assert.equal(status, 'failed');
+      assert.equal(errors?.[0]?.code, 'file_damaged');
+      assert.match(errors?.[0]?.message ?? '', new RegExp(`input file ${inputFileId} are damaged or lost`));
+    });
+  }
 
   it('resumes after a stop without running answered lines again', async () => {
     const job = await create(createPrompts(60));

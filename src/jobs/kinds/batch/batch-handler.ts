@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { BATCH_TEST_ENDPOINT, type BatchOutcome, type BatchResultKind } from '../../../core/batch.ts';
-import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
+import { INTERNAL_MESSAGE, isFileDamaged, ServiceError } from '../../../core/error.ts';
 import { systemIdGenerator } from '../../../core/id.ts';
 import { BATCH_LINE_CONCURRENCY } from '../../../core/limits.ts';
 import { BATCH_JOB_CONCURRENCY, BATCH_WINDOW_POLL_MS } from './limits.ts';
@@ -129,17 +129,32 @@ export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
     if (ended) log.info('batch ended', { batch: id, status: ended.status, ...ended.counts });
   };
 
+  const runBatch = async (run: JobContext): Promise<void> => {
+    const id = run.job.subject;
+    let batch = await lifecycle.find(id);
+    if (batch?.status === 'validating') batch = await validateBatch(batch, run);
+    if (!batch || batch.endedAt !== undefined) return;
+    const endsAs = batch.status === 'in_progress' ? await answerLines(batch, run) : findTermination(batch);
+    const { completed, failed, total } = batch.counts;
+    run.report({ done: batch.status === 'in_progress' ? total : completed + failed, total, step: 'finalizing' });
+    await finish(id, endsAs, run.signal);
+  };
+
+  /** Ends a batch whose input cannot be read. Another attempt would find the same bytes. */
+  const failDamaged = async (id: string): Promise<void> => {
+    const batch = await lifecycle.find(id);
+    const message = `The stored bytes of the input file ${batch?.inputFileId} are damaged or lost. Upload the file again and create a new batch.`;
+    await lifecycle.fail(id, [{ code: 'file_damaged', message, param: 'input_file_id' }]);
+    log.error('batch failed: its input file is damaged', { batch: id, file: batch?.inputFileId });
+  };
+
   return {
     concurrency: BATCH_JOB_CONCURRENCY,
     async run(run) {
-      const id = run.job.subject;
-      let batch = await lifecycle.find(id);
-      if (batch?.status === 'validating') batch = await validateBatch(batch, run);
-      if (!batch || batch.endedAt !== undefined) return { type: 'done' };
-      const endsAs = batch.status === 'in_progress' ? await answerLines(batch, run) : findTermination(batch);
-      const { completed, failed, total } = batch.counts;
-      run.report({ done: batch.status === 'in_progress' ? total : completed + failed, total, step: 'finalizing' });
-      await finish(id, endsAs, run.signal);
+      await runBatch(run).catch(async (thrown: unknown) => {
+        if (!isFileDamaged(thrown)) throw thrown;
+        await failDamaged(run.job.subject);
+      });
       return { type: 'done' };
     },
     cancel: ({ subject }) => finish(subject, 'cancelled'),
