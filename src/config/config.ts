@@ -32,7 +32,7 @@ export function applyDerivedDefaults(parsed: ParsedConfig, cores: number) {
     operatorTokenFile: parsed.operatorTokenFile ?? join(data, 'operator-token'),
     /** File with the secret of the first key. */
     keyFile: join(data, 'key'),
-    store: { url: `sqlite:${resolve(data, file)}` },
+    store: { ...store, url: `sqlite:${resolve(data, file)}` },
   };
 }
 

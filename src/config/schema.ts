@@ -181,6 +181,8 @@ export const ConfigSchema = z.strictObject({
       (value) => /^sqlite:./.test(value),
       'must be sqlite: and a path; other databases are not supported yet',
     ).optional(),
+    /** Whether the start checks the database for damage, and refuses a damaged one. */
+    startCheck: flag.default(true),
   }),
   disk: createSection({
     /** Free share of the disk of the data folder, from 0 to 1, below which /ready reports it. */

@@ -88,6 +88,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'trustedProxies', type: 'list' },
   { path: 'store.url', type: 'text' },
   { path: 'disk.freeShareMin', type: 'number' },
+  { path: 'store.startCheck', type: 'boolean' },
   { path: 'blobs.url', type: 'text' },
   { path: 'files.fileBytesMax', type: 'number' },
   { path: 'files.totalBytesMax', type: 'number' },

@@ -3,6 +3,12 @@
  * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
  */
 
+/**
+ * Bytes of a database whose pages are checked before the start: half a second when it was in memory already. Beyond:
+ * they are checked while the service runs.
+ */
+export const DATABASE_START_CHECK_BYTES_MAX = 128 * 1024 * 1024;
+
 /** Ms to connect to a callback's server, until its response headers, and in total. Beyond: repeated later. */
 export const CALLBACK_CONNECT_MS = 5_000;
 export const CALLBACK_HEAD_MS = 15_000;

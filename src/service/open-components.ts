@@ -17,6 +17,7 @@ import { createConversationsOperator, type ConversationsOperator } from '../reso
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
+import type { DatabaseDamage } from '../store/database-damage.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { addFolderIndex } from '../weights/folder-index.ts';
 import { createHubIndex, type HubIndex } from '../weights/hub-index.ts';
@@ -51,8 +52,11 @@ async function checkChatTemplate(entry: ModelEntry): Promise<void> {
   });
 }
 
-export const openDatabase = (config: Config): Promise<Store> =>
-  openStore({ dialect: createSqliteDialect({ file: config.store.url.slice('sqlite:'.length) }) });
+export const getDatabaseFile = ({ store }: Pick<Config, 'store'>): string => store.url.slice('sqlite:'.length);
+
+/** @param onDamage Called for each query that found the database damaged. */
+export const openDatabase = (config: Config, onDamage?: (damage: DatabaseDamage) => void): Promise<Store> =>
+  openStore({ dialect: createSqliteDialect({ file: getDatabaseFile(config) }), ...(onDamage && { onDamage }) });
 
 export interface KeysHandle {
   readonly keys: Keys;

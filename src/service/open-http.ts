@@ -27,7 +27,7 @@ interface HttpDeps {
 
 /** Creates what HTTP requests and jobs are measured by, and what the HTTP server reports about the models. */
 export async function prepareHttp(
-  { config, overrides, clock, store }: ServiceContext,
+  { config, overrides, clock, store, databaseHealth }: ServiceContext,
   { endpoints, engines: { catalogue, engines, directory }, serverTools, capabilities }: HttpDeps,
 ) {
   const regions = listRegions(config).map(([id]) => id);
@@ -40,12 +40,19 @@ export async function prepareHttp(
     clock,
     getToolReports: serverTools.buildReports,
     hasSearchContent: () => serverTools.hasSearchContent(),
-    getStorageReport: () => buildStorageReport({ store, folder: config.data, freeShareMin: config.disk.freeShareMin }),
+    getStorageReport: () =>
+      buildStorageReport({
+        store,
+        getDatabaseProblem: databaseHealth.getProblem,
+        folder: config.data,
+        freeShareMin: config.disk.freeShareMin,
+      }),
   };
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OPERATIONS_WITHOUT_ENDPOINT],
     isDeployed: (deployment) => directory.find(deployment, deployment.name) !== undefined,
   });
+  databaseHealth.onDamage(() => ownMeter.recordDamage('database'));
   directory.onRemoved(ownMeter.removeDeployment);
   const meter: Meter = { ...ownMeter, renderMetrics: overrides.exposeAllMetrics ?? ownMeter.renderMetrics };
   const sockets = capabilities.flatMap(({ createSockets }) => createSockets?.({ meter }) ?? []);
@@ -58,7 +65,7 @@ export async function prepareHttp(
 
 /** Opens the HTTP server without listening. Closing it also stops `jobs` from starting more work. */
 export async function openHttp(
-  { config, clock, log, keys, store, lifecycle, openModule }: ServiceContext,
+  { config, clock, log, keys, store, databaseHealth, lifecycle, openModule }: ServiceContext,
   prepared: Awaited<ReturnType<typeof prepareHttp>>,
   jobs: Pick<JobWorkerHandle, 'drain'>,
 ): Promise<HttpServer> {
@@ -75,6 +82,7 @@ export async function openHttp(
         sockets,
         ...addresses,
         async authenticate(secret) {
+          databaseHealth.throwIfRefused();
           const keyCheck = await keys.authenticate(secret);
           if (keyCheck.status === 'valid') keyUses.record(keyCheck.record.id);
           return keyCheck;

@@ -153,7 +153,7 @@ export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readine
     const modelReason = await findReason();
     const report = await buildServiceReport(deps);
     const { storage } = report;
-    const unreadyReason = modelReason ?? (storage.state === 'failed' ? storage.reason : undefined);
+    const unreadyReason = (storage.state === 'failed' ? storage.reason : undefined) ?? modelReason;
     const reason = unreadyReason ?? storage.reason;
     const state = unreadyReason !== undefined ? 'unready' : storage.state === 'degraded' ? 'degraded' : 'ready';
     return { ready: state !== 'unready', state, ...(reason === undefined ? {} : { reason }), ...report };

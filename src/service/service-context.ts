@@ -15,7 +15,9 @@ import { createLogFile } from '../telemetry/log-file.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createPausableStream } from '../telemetry/pausable-stream.ts';
 import { createPrettyDestination } from '../telemetry/pretty-destination.ts';
-import { openDatabase } from './open-components.ts';
+import { checkDatabaseAtStart } from './check-database-at-start.ts';
+import { createDatabaseHealth, type DatabaseHealth } from './database-health.ts';
+import { getDatabaseFile, openDatabase } from './open-components.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 /** The configuration and the collaborators that all modules of a service share. */
@@ -26,6 +28,7 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly store: Store;
+  readonly databaseHealth: DatabaseHealth;
   readonly keys: Keys;
   readonly jobNotifier: JobNotifier;
   /** True in the one process that does the periodic cleanup for all. */
@@ -80,7 +83,13 @@ export async function createServiceContext(
       () => lockDataFolder(config.data),
       (lock) => lock.release(),
     );
-  const store = await openModule('store', () => overrides.store ?? openDatabase(config));
+  const file = getDatabaseFile(config);
+  const databaseHealth = createDatabaseHealth({ file, clock, log: logging.log });
+  if (overrides.databaseProblem !== undefined) databaseHealth.refuse(overrides.databaseProblem);
+  // The primary checks the database for its workers.
+  if (config.store.startCheck && !overrides.store && overrides.worker === undefined)
+    await checkDatabaseAtStart({ file, health: databaseHealth, log: logging.log });
+  const store = await openModule('store', () => overrides.store ?? openDatabase(config, databaseHealth.report));
   return {
     config,
     overrides,
@@ -88,6 +97,7 @@ export async function createServiceContext(
     clock,
     ...logging,
     store,
+    databaseHealth,
     keys: createKeys({ store, clock }),
     jobNotifier: createJobNotifier(),
     runsCleanup: overrides.worker === undefined,

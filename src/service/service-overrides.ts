@@ -21,6 +21,8 @@ export interface ServiceOverrides {
   readonly clock: Clock;
   readonly log: Log;
   readonly store: Store;
+  /** Damage of the database that another process found; requests are refused. */
+  readonly databaseProblem: string;
   readonly weights: WeightsStore;
   /** Time from the first use of weights to their check in the background, in ms. */
   readonly weightsCheckDelayMs: number;

@@ -7,6 +7,7 @@ import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import type { ReportProgress } from '../weights/progress-meter.ts';
 import { listReachableRegions, toReachableUrl, type ReachableRegion } from './http-addresses.ts';
+import type { DatabaseHealth } from './database-health.ts';
 import { toListenError } from './listen-error.ts';
 import { openModules } from './open-modules.ts';
 import { DEFAULT_MODEL, buildServiceReport, type ServiceReport } from './readiness.ts';
@@ -31,6 +32,8 @@ interface ProcessSharing extends EngineSharing {
   leaseDeploymentUnits(id: string): UnitsLease | undefined;
   /** Drops cached units of a deployment after the process that hosts them has replaced or removed them. */
   invalidateDeployment(id: string): void;
+  /** Health of the database, which all processes use. */
+  readonly databaseHealth: DatabaseHealth;
   /** Resets deployments and starts the job worker, in the process that hosts the engines, before requests are served. */
   startJobs(): Promise<void>;
   /** Replaces the operator's catalogue entries. @throws ServiceError; the current entries then stay. */
@@ -109,6 +112,7 @@ async function openService(config: Config, overrides: Partial<ServiceOverrides>,
       replaceModels,
       leaseDeploymentUnits: (id) => deploymentEngines.local.leaseUnits(id),
       invalidateDeployment: (id) => deploymentEngines.invalidate(id),
+      databaseHealth: context.databaseHealth,
       async startJobs() {
         await deployments.resetAfterRestart();
         jobs.start();

@@ -14,6 +14,8 @@ export interface StorageReport {
 
 interface StorageReportDeps {
   readonly store: Pick<Store, 'transaction'>;
+  /** Returns the damage of the database that was found; undefined if none was. */
+  readonly getDatabaseProblem: () => string | undefined;
   /** The data folder. */
   readonly folder: string;
   /** Free share of the disk below which the storage is degraded. */
@@ -24,12 +26,14 @@ interface StorageReportDeps {
 /** Reports whether the database can be written and whether the disk of the data folder has room. */
 export async function buildStorageReport({
   store,
+  getDatabaseProblem,
   folder,
   freeShareMin,
   readSpace = readDiskSpace,
 }: StorageReportDeps): Promise<StorageReport> {
   // A transaction without a change needs the lock of the database and its file, but no space.
-  const failure = await store.transaction(() => Promise.resolve(), { usesReserve: true }).catch(describeFailure);
+  const writeFailure = await store.transaction(() => Promise.resolve(), { usesReserve: true }).catch(describeFailure);
+  const failure = getDatabaseProblem() ?? writeFailure;
   const disk = await readSpace(folder).catch(describeFailure);
   if (failure !== undefined) return { state: 'failed', reason: failure, ...(typeof disk !== 'string' && { disk }) };
   if (typeof disk === 'string') return { state: 'failed', reason: disk };

@@ -19,6 +19,7 @@ import { createIndexSearchStore, type IndexSearchStore } from './index-search.ts
 import { createItemStore, type ItemStore } from './items.ts';
 import { createJobStore, type JobStore } from './jobs.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
+import { createDatabaseDamagedError, findDatabaseDamage, type DatabaseDamage } from './database-damage.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import { createResearchStore, type ResearchStore } from './research.ts';
@@ -84,12 +85,15 @@ export interface Store extends Tables {
 export interface StoreOptions {
   readonly dialect: StoreDialect;
   readonly clock?: Clock;
+  /** Called for each query that found the database damaged. */
+  readonly onDamage?: (damage: DatabaseDamage) => void;
 }
 
 /**
  * @throws ServiceError `internal`, naming the database, if it cannot be opened or a newer version of Parley wrote it.
  */
-export async function openStore({ dialect, clock = systemClock }: StoreOptions): Promise<Store> {
+export async function openStore({ dialect, clock = systemClock, onDamage }: StoreOptions): Promise<Store> {
+  const runTranslatingErrors = createRunTranslatingErrors(onDamage);
   const db = await openDatabase(dialect, clock);
   // A query on the outer tables inside a transaction would wait forever for the end of that transaction.
   const transactionContext = new AsyncLocalStorage<{ isOpen: boolean }>();
@@ -171,10 +175,15 @@ async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely
   }
 }
 
-const runTranslatingErrors: RunQuery = async (query) => {
-  try {
-    return await query();
-  } catch (error) {
-    throw mapStorageError(error);
-  }
-};
+const createRunTranslatingErrors =
+  (onDamage: StoreOptions['onDamage']): RunQuery =>
+  async (query) => {
+    try {
+      return await query();
+    } catch (error) {
+      const damage = findDatabaseDamage(error);
+      if (!damage) throw mapStorageError(error);
+      onDamage?.(damage);
+      throw createDatabaseDamagedError(damage);
+    }
+  };

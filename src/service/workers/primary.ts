@@ -100,6 +100,10 @@ export async function createPrimary(
     return await meterSum.renderMetrics();
   };
 
+  sharing.databaseHealth.onRefusal((problem) => {
+    void askAllWorkers(({ calls }) => calls.call('database.refuse', problem));
+  });
+
   let models: Partial<ModelsSection> = {};
 
   return {
@@ -117,6 +121,7 @@ export async function createPrimary(
         config: { ...portConfig, ...models, log: { ...config.log, pretty: false } },
         worker,
         isPortShared,
+        databaseProblem: sharing.databaseHealth.getRefusal() ?? null,
       }));
     },
     async reloadModels(file) {

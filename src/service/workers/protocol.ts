@@ -44,6 +44,8 @@ export interface WorkerFunctions extends EngineClientFunctions {
   'deployment.invalidate': (id: string) => void;
   /** Ends the running requests with the error of their protocol. */
   'requests.abort': (none: null) => void;
+  /** Refuses requests, because a check of the database found this problem. */
+  'database.refuse': (problem: string) => void;
   /** Accepts nothing new, lets running requests finish within the grace time, and exits. */
   drain: (none: null) => void;
 }
@@ -53,6 +55,8 @@ export interface StartWorkerCommand {
   readonly config: Config;
   /** Counts from 1; a replacement gets the number of the worker that it replaces. */
   readonly worker: number;
+  /** Damage of the database for which requests are refused; null while none was found. */
+  readonly databaseProblem: string | null;
   /** True when each worker opens the port itself; false when the primary accepts and hands connections over. */
   readonly isPortShared: boolean;
 }

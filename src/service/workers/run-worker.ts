@@ -40,16 +40,18 @@ export function runWorker(capabilities: readonly Capability[]): void {
       'deployment.invalidate': async (id) => (await getService()).sharing.invalidateDeployment(id),
       'models.replace': async (section) => (await getService()).sharing.replaceModels(section),
       'requests.abort': async () => (await getService()).abortRequests(),
+      'database.refuse': async (problem) => (await getService()).sharing.databaseHealth.refuse(problem),
       drain: () => void drain(),
     },
     errors: errorCodec,
   });
 
-  const openService = ({ config, worker, isPortShared }: StartWorkerCommand): Promise<Service> =>
+  const openService = ({ config, worker, isPortShared, databaseProblem }: StartWorkerCommand): Promise<Service> =>
     createService(config, {
       capabilities,
       worker,
       isPortShared,
+      ...(databaseProblem !== null && { databaseProblem }),
       engineHost: {
         open: (model) => openSharedEngine(model, { host: primary, clock: systemClock }),
         getState: (model) => primary.call('model.state', model),
