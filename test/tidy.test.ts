@@ -155,7 +155,7 @@ describe('the rules of the tree', () => {
       file: 'src/core/a.ts',
       text: `import { z } from 'zod';\nimport left from '@pads/left/deep';\nimport { join } from 'node:path';`,
       found: [
-        'src/core/a.ts:1 zod belongs to src/protocols/, src/config/, src/engines/remote/, src/engines/upstream/, src/engines/completion/, src/catalogue/, src/weights/, src/tools/search/, src/capabilities/',
+        'src/core/a.ts:1 zod belongs to src/backup/, src/protocols/, src/config/, src/engines/remote/, src/engines/upstream/, src/engines/completion/, src/catalogue/, src/weights/, src/tools/search/, src/capabilities/',
         'src/core/a.ts:2 @pads/left has no owner in the table of owners',
       ],
     },

@@ -24,6 +24,13 @@ export interface PutBlobOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface BlobEntry {
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** Time of the last change, UTC ms. */
+  readonly changedAt: number;
+}
+
 /** Inclusive byte positions from 0, as in HTTP. A part beyond the end of the blob is ignored. */
 export interface BlobRange {
   readonly start: number;
@@ -56,8 +63,8 @@ export interface BlobStore {
    * Removes the remains of an unfinished upload. An upload of that name that is still running fails and leaves nothing.
    */
   abortUpload(name: string): Promise<void>;
-  /** Lists all blobs with the time of their last change (UTC ms), in no particular order. */
-  list(): AsyncIterable<{ readonly name: string; readonly changedAt: number }>;
+  /** Lists all blobs, in no particular order. */
+  list(): AsyncIterable<BlobEntry>;
   /**
    * Removes the remains of all unfinished uploads that started before `before` (UTC ms). The age must exceed the
    * maximum duration of an upload.

@@ -10,7 +10,7 @@ import { readDiskSpace } from '../lib/read-disk-space.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { PutBlobOptions, UnverifiedBlobStore, WrittenBlob } from './blob-store.ts';
 import {
-  readChangeTime,
+  readFileStats,
   listEntryNames,
   FILE_MODE,
   FOLDER_MODE,
@@ -88,8 +88,8 @@ export async function openDiskBlobStore({ folder }: { readonly folder: string })
     async *list() {
       for await (const subfolder of listEntryNames(folder)) {
         for await (const name of listEntryNames(join(folder, subfolder))) {
-          const changedAt = isBlobName(name) ? await readChangeTime(join(folder, subfolder, name)) : undefined;
-          if (changedAt !== undefined) yield { name, changedAt };
+          const file = isBlobName(name) ? await readFileStats(join(folder, subfolder, name)) : undefined;
+          if (file) yield { name, ...file };
         }
       }
     },

@@ -22,8 +22,8 @@ export async function removeStaleIncomingFiles(folder: string, before: number): 
   let removed = 0;
   for await (const name of listEntryNames(incoming)) {
     const path = join(incoming, name);
-    const changedAt = await readChangeTime(path);
-    if (changedAt === undefined || changedAt >= before) continue;
+    const file = await readFileStats(path);
+    if (!file || file.changedAt >= before) continue;
     await mapDiskErrors(rm(path, { force: true }));
     removed += 1;
   }
@@ -40,10 +40,13 @@ export async function* listEntryNames(folder: string): AsyncGenerator<string> {
   for await (const { name } of entries) yield name;
 }
 
-/** Returns the time of the last change (UTC ms); undefined if the file no longer exists. */
-export async function readChangeTime(path: string): Promise<number | undefined> {
+/** Returns size and time of the last change (UTC ms); undefined if the file no longer exists. */
+export async function readFileStats(
+  path: string,
+): Promise<{ readonly sizeBytes: number; readonly changedAt: number } | undefined> {
   try {
-    return Math.trunc((await stat(path)).mtimeMs);
+    const { size, mtimeMs } = await stat(path);
+    return { sizeBytes: size, changedAt: Math.trunc(mtimeMs) };
   } catch (thrown) {
     if (isMissingFile(thrown)) return undefined;
     throw ServiceError.from(thrown);

@@ -56,3 +56,5 @@ export const DISK_KEPT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Share of the disk that uploads leave free, at most `DISK_KEPT_BYTES_MAX`. */
 export const DISK_KEPT_SHARE = 0.1;
+/** Ms between checks whether the backup has ended that postpones deletions of blobs. */
+export const POSTPONED_DELETION_POLL_MS = 2_000;

@@ -9,6 +9,8 @@ export interface BlobStoreOptions {
    * credentials. Absent: blobs are stored on disk.
    */
   readonly url?: string | undefined;
+  /** Names the URL in errors. Default: `The setting blobs.url`. */
+  readonly urlLabel?: string | undefined;
   /** Folder of the blobs on disk, or of waiting upload parts with S3. Created if it is missing. */
   readonly folder: string;
   /** Provides AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_DEFAULT_REGION. */
@@ -16,9 +18,14 @@ export interface BlobStoreOptions {
 }
 
 /** @throws ServiceError `invalid-request` that names the mistake in the URL; errors of the stores. */
-export async function openBlobStore({ url, folder, environment }: BlobStoreOptions): Promise<UnverifiedBlobStore> {
+export async function openBlobStore({
+  url,
+  urlLabel,
+  folder,
+  environment,
+}: BlobStoreOptions): Promise<UnverifiedBlobStore> {
   if (url === undefined) return openDiskBlobStore({ folder });
-  const options = parseBlobsUrl(url, environment);
+  const options = parseBlobsUrl(url, environment, createUrlErrors(urlLabel));
   // Loaded only if it is used: the S3 client takes a tenth of the time to load the service.
   const { openS3BlobStore } = await import('./s3-blob-store.ts');
   return openS3BlobStore(options, folder);
@@ -29,8 +36,14 @@ const URL_PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'path
 /** Bucket names that all S3-compatible services accept. */
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
+type CreateUrlError = (problem: string) => ServiceError;
+
 /** @throws ServiceError `invalid-request` that names the mistake in the URL. */
-function parseBlobsUrl(text: string, environment: BlobStoreOptions['environment']): S3Options {
+function parseBlobsUrl(
+  text: string,
+  environment: BlobStoreOptions['environment'],
+  createUrlError: CreateUrlError,
+): S3Options {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 's3:') throw createUrlError('must start with s3://');
   if (url.username !== '' || url.password !== '') {
@@ -46,18 +59,18 @@ function parseBlobsUrl(text: string, environment: BlobStoreOptions['environment'
         `has the unknown parameter ${name}; supported parameters: ${[...URL_PARAMETERS].join(', ')}`,
       );
   }
-  const prefix = parsePrefix(url.pathname);
+  const prefix = parsePrefix(url.pathname, createUrlError);
   return {
     bucket: url.hostname,
     prefix: prefix === '' ? '' : `${prefix}/`,
-    endpoint: parseEndpoint(url.searchParams.get('endpoint')),
+    endpoint: parseEndpoint(url.searchParams.get('endpoint'), createUrlError),
     region: url.searchParams.get('region') ?? environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION,
-    isPathStyle: parsePathStyle(url.searchParams.get('pathStyle')),
+    isPathStyle: parsePathStyle(url.searchParams.get('pathStyle'), createUrlError),
     credentials: readCredentials(environment),
   };
 }
 
-function parsePrefix(path: string): string {
+function parsePrefix(path: string, createUrlError: CreateUrlError): string {
   try {
     return decodeURIComponent(path).replace(/^\/+|\/+$/g, '');
   } catch {
@@ -65,7 +78,7 @@ function parsePrefix(path: string): string {
   }
 }
 
-function parseEndpoint(text: string | null): string | undefined {
+function parseEndpoint(text: string | null, createUrlError: CreateUrlError): string | undefined {
   if (text === null) return undefined;
   const endpoint = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain =
@@ -77,7 +90,7 @@ function parseEndpoint(text: string | null): string | undefined {
   return text;
 }
 
-function parsePathStyle(text: string | null): boolean | undefined {
+function parsePathStyle(text: string | null, createUrlError: CreateUrlError): boolean | undefined {
   if (text === null) return undefined;
   if (text !== 'true' && text !== 'false') throw createUrlError('has an invalid pathStyle; it must be true or false');
   return text === 'true';
@@ -89,5 +102,7 @@ function readCredentials(environment: BlobStoreOptions['environment']): S3Creden
   return { accessKeyId, secretAccessKey, sessionToken: environment.AWS_SESSION_TOKEN };
 }
 
-const createUrlError = (problem: string): ServiceError =>
-  new ServiceError('invalid-request', `The setting blobs.url ${problem}.`);
+const createUrlErrors =
+  (label = 'The setting blobs.url'): CreateUrlError =>
+  (problem) =>
+    new ServiceError('invalid-request', `${label} ${problem}.`);

@@ -127,9 +127,10 @@ export function openS3BlobStore(options: S3Options, folder: string): UnverifiedB
     async *list() {
       try {
         for await (const { Contents } of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix })) {
-          for (const { Key, LastModified } of Contents ?? []) {
+          for (const { Key, Size, LastModified } of Contents ?? []) {
             const name = getBlobName(Key);
-            if (name !== undefined && LastModified) yield { name, changedAt: LastModified.getTime() };
+            if (name !== undefined && LastModified)
+              yield { name, sizeBytes: Size ?? 0, changedAt: LastModified.getTime() };
           }
         }
       } catch (thrown) {

@@ -18,6 +18,7 @@ import {
 import { detectToolCallsOfFile } from '../service/detect-loaded-model-info.ts';
 import { queryServers } from '../service/query-servers.ts';
 import type { CommandCapability } from './command-capability.ts';
+import { createBackupCommand } from './backup-command.ts';
 import { createConfigCommand } from './config-command.ts';
 import { createConversationsCommand } from './conversations-command.ts';
 import { createEnginesCommand } from './engines-command.ts';
@@ -25,6 +26,7 @@ import { createJobsCommand } from './jobs-command.ts';
 import { createKeysCommand } from './keys-command.ts';
 import { createModelsCommand } from './models-command.ts';
 import { readPackageVersion } from './read-package-version.ts';
+import { createRestoreCommand } from './restore-command.ts';
 import { createServeCommand } from './serve-command.ts';
 import { isServerRunning } from './server-registration.ts';
 import { createSpeechSetup } from './speech-setup.ts';
@@ -80,6 +82,8 @@ export function createProgram(
     }),
     createKeysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
+    createBackupCommand({ load, env, stdout, stderr }),
+    createRestoreCommand({ load, env, stdout, stderr }),
     createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     createModelsCommand({
       open: async (flags) => {

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { tryLockFile } from './file-lock.ts';
+import { isFileLocked, tryLockFile } from './file-lock.ts';
 
 const createPath = (t: TestContext): string => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-lock-'));
@@ -89,5 +89,24 @@ describe('tryLockFile for a file of another user', () => {
       "process.setuid(65534); try { tryLockFile(path); console.log('locked'); } catch ({ code }) { console.log(code); }",
     );
     assert.equal(await readLine(child), 'EACCES');
+  });
+});
+
+describe('isFileLocked', () => {
+  it('tells a held lock from none, and from one whose process was killed', async (t) => {
+    const path = createPath(t);
+    assert.equal(isFileLocked(path), false);
+    const child = runWithLock(
+      path,
+      `const lock = tryLockFile(path); console.log('locked'); setInterval(() => lock, 1000);`,
+    );
+    t.after(() => child.kill('SIGKILL'));
+    await readLine(child);
+    assert.equal(isFileLocked(path), true);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.equal(existsSync(path), true);
+    assert.equal(isFileLocked(path), false);
+    assert.equal(existsSync(path), false);
   });
 });

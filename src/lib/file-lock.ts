@@ -2,7 +2,10 @@ import { accessSync, constants, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { getErrorCode } from './error-code.ts';
 
-/** An exclusive lock on a path. It ends with `release`, or with its process, however that ends. */
+/**
+ * An exclusive lock on a path. It ends with `release`, or with its process, however that ends. Keep a reference: the lock
+ * of a collected object ends, too.
+ */
 export interface FileLock {
   release(): void;
 }
@@ -38,6 +41,21 @@ export function tryLockFile(path: string): FileLock | undefined {
     if (error?.errcode === SQLITE_NOTADB) {
       if (isAtPath) rmSync(path, { force: true });
     } else if (error && isAtPath) throw error;
+  }
+}
+
+/**
+ * Tells whether a process holds the lock of a path. A lock whose state cannot be read, because its file belongs to
+ * another user, counts as held.
+ */
+export function isFileLocked(path: string): boolean {
+  if (getFileId(path) === undefined) return false;
+  try {
+    const lock = tryLockFile(path);
+    lock?.release();
+    return lock === undefined;
+  } catch {
+    return true;
   }
 }
 

@@ -2,8 +2,11 @@ import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { createVerifiedBlobStore } from '../blobs/verified-blob-store.ts';
+import { postponeDeletions } from '../blobs/postponed-deletions.ts';
+import { getBackupLockPath } from '../backup/backup-lock.ts';
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
+import { isFileLocked } from '../lib/file-lock.ts';
 import { createCompatibleFilesEndpoints } from '../protocols/compatible/files/endpoints.ts';
 import { createUploadEndpoints } from '../protocols/compatible/uploads/endpoints.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
@@ -32,16 +35,16 @@ export async function openFiles(
   const { url } = config.blobs;
   // Nothing that can fail follows the first part that must be closed. Deleting the secret invalidates all issued links.
   const secret = await readOrCreateSecret(join(config.data, 'download-secret'));
-  const blobs: BlobStore = createVerifiedBlobStore(
-    await openBlobStore({ url, folder: join(config.data, 'blobs'), environment }),
-    {
-      hashes: store.blobHashes,
-      onDamage(damage) {
-        log.error('stored file is damaged; `parley check` lists all', { ...damage });
-        recordDamage();
-      },
+  const unverified = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
+  const verified = createVerifiedBlobStore(unverified, {
+    hashes: store.blobHashes,
+    onDamage(damage) {
+      log.error('stored file is damaged; `parley check` lists all', { ...damage });
+      recordDamage();
     },
-  );
+  });
+  const isHeld = (): boolean => isFileLocked(getBackupLockPath(config.data));
+  const blobs: BlobStore = postponeDeletions(verified, { isHeld, log });
   const getLimits = (workspace: string): FileLimits => getFileLimits(config, workspace);
   const extractionWaiter = createExtractionWaiter();
   const files = createFiles({

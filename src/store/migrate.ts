@@ -42,7 +42,8 @@ export async function migrate(
   });
 }
 
-function assertNoNewerMigrations(applied: ReadonlySet<string>, migrations: readonly Migration[]): void {
+/** @throws ServiceError `internal` if a database has migrations that this program does not know. */
+export function assertNoNewerMigrations(applied: ReadonlySet<string>, migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name));
   const newer = [...applied].filter((name) => !known.has(name)).toSorted();
   if (newer.length === 0) return;

@@ -206,14 +206,15 @@ export function describeBlobStoreContract(
       await assertNothingLeft('file-deleted');
     });
 
-    it('lists every blob once, with its modification time', async () => {
+    it('lists every blob once, with its size and modification time', async () => {
       const startedAt = Date.now();
       const names = Array.from({ length: 30 }, (_, index) => `listed_${index}`);
       await Promise.all(names.map((blob) => getStore().put(blob, splitIntoChunks(createPattern(3)))));
       const found: string[] = [];
-      for await (const { name: blob, changedAt } of getStore().list()) {
+      for await (const { name: blob, sizeBytes, changedAt } of getStore().list()) {
         if (!blob.startsWith('listed_')) continue;
         found.push(blob);
+        assert.equal(sizeBytes, 3);
         // Some stores return times in whole seconds.
         assert.ok(
           changedAt > startedAt - 2_000 && changedAt < Date.now() + 2_000,

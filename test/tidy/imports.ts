@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core'],
   ['grammar'],
   ['config', 'telemetry', 'catalogue', 'weights', 'engines', 'tools', 'store', 'blobs', 'documents', 'net'],
-  ['generation', 'resources'],
+  ['backup', 'generation', 'resources'],
   ['jobs'],
   ['protocols'],
   ['http'],
@@ -36,6 +36,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/telemetry/'],
   'prom-client': ['src/telemetry/'],
   zod: [
+    'src/backup/',
     'src/protocols/',
     'src/config/',
     'src/engines/remote/',

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openDiskBlobStore } from '../blobs/disk-blob-store.ts';
+import { systemClock } from '../lib/clock.ts';
+import { isFileLocked } from '../lib/file-lock.ts';
+import type { ReferencedBlob } from '../store/referenced-blobs.ts';
+import type { SnapshotSource } from '../store/snapshots/snapshot.ts';
+import { getBackupLockPath } from './backup-lock.ts';
+import { openBackupTarget, openExistingTarget, type BackupTarget } from './backup-target.ts';
+import { createBackup } from './create-backup.ts';
+import { listDataFiles } from './data-files.ts';
+import { removeOldBackups } from './remove-old-backups.ts';
+import { findBackup, prepareRestoreFolder, restoreBackup, verifyBackup } from './restore-backup.ts';
+
+const NEVER = new AbortController().signal;
+
+const toStream = async function* (text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+};
+
+async function createService(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-create-backup-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  writeFileSync(join(data, 'download-secret'), 'secret', { mode: 0o600 });
+  const blobs = await openDiskBlobStore({ folder: join(data, 'blobs') });
+  const referenced: ReferencedBlob[] = [];
+  const put = async (name: string, text: string): Promise<void> => {
+    const { sizeBytes, md5 } = await blobs.put(name, toStream(text));
+    referenced.push({ name, sizeBytes, md5, isRequired: true });
+  };
+  const source: SnapshotSource = {
+    kind: 'sqlite',
+    getSizeBytes: () => Promise.resolve(8),
+    async write(file) {
+      writeFileSync(file, 'database');
+      assert.equal(isFileLocked(getBackupLockPath(data)), true);
+      return { migrations: ['0001-keys'], blobs: [...referenced] };
+    },
+  };
+  const openTarget = async (): Promise<BackupTarget> =>
+    await openBackupTarget({
+      blobs: await openDiskBlobStore({ folder: join(folder, 'target') }),
+      label: 'target',
+      secret: undefined,
+    });
+  const run = async (target: BackupTarget, options: Partial<Parameters<typeof createBackup>[0]> = {}) =>
+    await createBackup({
+      dataFolder: data,
+      source,
+      databasePath: 'parley.db',
+      blobs,
+      listFiles: () => listDataFiles(data, { configFile: undefined, excluded: new Set() }),
+      target,
+      workFolder: join(folder, 'work'),
+      version: '1.0.0',
+      clock: systemClock,
+      signal: NEVER,
+      ...options,
+    });
+  const restore = async (target: BackupTarget, id?: string) => {
+    const to = mkdtempSync(join(folder, 'restored-'));
+    const manifest = await findBackup(target, id);
+    await prepareRestoreFolder(to, manifest);
+    await restoreBackup(target, manifest, {
+      folder: to,
+      blobs: await openDiskBlobStore({ folder: join(to, 'blobs') }),
+      checkDatabase: () => Promise.resolve(),
+      signal: NEVER,
+    });
+    return to;
+  };
+  const getBlobPath = (name: string): string => {
+    const entry = readdirSync(join(data, 'blobs'), { recursive: true, withFileTypes: true }).find(
+      (each) => each.name === name,
+    );
+    return entry ? join(entry.parentPath, entry.name) : assert.fail(name);
+  };
+  return { folder, data, blobs, referenced, put, openTarget, run, restore, getBlobPath };
+}
+
+describe('backup', () => {
+  it('restores database, secrets and contents, and leaves neither lock nor copy behind', async (t) => {
+    const { folder, data, put, openTarget, run, restore } = await createService(t);
+    await put('upload_1', 'one');
+    const target = await openTarget();
+    await run(target);
+    assert.deepEqual([existsSync(getBackupLockPath(data)), readdirSync(join(folder, 'work'))], [false, []]);
+    const to = await restore(target);
+    assert.equal(readFileSync(join(to, 'parley.db'), 'utf8'), 'database');
+    assert.equal(readFileSync(join(to, 'download-secret'), 'utf8'), 'secret');
+    const restored = await openDiskBlobStore({ folder: join(to, 'blobs') });
+    assert.equal(String((await (await restored.read('upload_1')).toArray())[0]), 'one');
+  });
+
+  it('completes without a damaged or missing blob, and names both', async (t) => {
+    const { put, openTarget, run, restore, getBlobPath, referenced } = await createService(t);
+    for (const name of ['upload_1', 'upload_2', 'upload_3']) await put(name, name);
+    writeFileSync(getBlobPath('upload_1'), 'changed!');
+    rmSync(getBlobPath('upload_2'));
+    referenced.push({ name: 'audio_1', sizeBytes: 1, md5: undefined, isRequired: false });
+    const target = await openTarget();
+    const { manifest } = await run(target);
+    assert.deepEqual(
+      manifest.problems.map(({ blob, problem }) => [blob, problem.split(':')[0]]),
+      [
+        ['upload_1', 'damaged'],
+        ['upload_2', 'missing'],
+      ],
+    );
+    assert.deepEqual(
+      manifest.blobs.map(({ name }) => name),
+      ['upload_3'],
+    );
+    assert.ok(!(await target.listObjects()).has('upload_1'));
+    await restore(target);
+  });
+
+  it('copies what is there no second time, and again what an interrupted backup damaged', async (t) => {
+    const { put, openTarget, run } = await createService(t);
+    await put('upload_1', 'one');
+    const target = await openTarget();
+    await run(target);
+    await put('upload_2', 'two');
+    await put('upload_3', 'three');
+    // As interrupted backups leave them.
+    await target.write('upload_2', toStream('two'));
+    await target.write('upload_3', toStream('thref'));
+    const { copied } = await run(target);
+    assert.deepEqual(copied, { count: 1, bytes: 5 });
+    const manifest = await findBackup(target, undefined);
+    assert.deepEqual(await verifyBackup(target, manifest, { signal: NEVER }), []);
+  });
+
+  it('is one at a time', async (t) => {
+    const { openTarget, run, data, blobs } = await createService(t);
+    const target = await openTarget();
+    let second: unknown;
+    await run(target, {
+      async listFiles() {
+        second = await run(target).catch((thrown: unknown) => thrown);
+        return [];
+      },
+    });
+    assert.match(String(second), /Another backup is running/);
+    assert.equal(isFileLocked(getBackupLockPath(data)), false);
+    await blobs.close();
+  });
+
+  it('does not exist after a failure or an abort, and ends the lock', async (t) => {
+    const { openTarget, run, data } = await createService(t);
+    const target = await openTarget();
+    const stop = new AbortController();
+    const listFiles = () => {
+      stop.abort(new Error('stopped'));
+      return Promise.resolve([]);
+    };
+    await assert.rejects(run(target, { signal: stop.signal, listFiles }), /stopped/);
+    await assert.rejects(run(target, { listFiles: () => Promise.reject(new Error('broken')) }), /broken/);
+    assert.equal(isFileLocked(getBackupLockPath(data)), false);
+    await assert.rejects(findBackup(target, undefined), /no complete backup/);
+  });
+
+  it('keeps the newest backups with all their objects, and removes everything else', async (t) => {
+    const { put, referenced, openTarget, run, restore } = await createService(t);
+    const target = await openTarget();
+    await put('upload_1', 'one');
+    await put('upload_2', 'two');
+    const first = await run(target);
+    referenced.shift();
+    const second = await run(target);
+    await target.write('upload_of_an_interrupted_backup', toStream('x'));
+    assert.deepEqual((await removeOldBackups(target, 2)).backups, []);
+    const removed = await removeOldBackups(target, 1);
+    assert.deepEqual(removed.backups, [first.manifest.id]);
+    const names = [...(await target.listObjects()).keys()];
+    assert.deepEqual(
+      names.filter((name) => name.startsWith('upload')),
+      ['upload_2'],
+    );
+    await restore(target, second.manifest.id);
+    await assert.rejects(restore(target, first.manifest.id), /There is no backup/);
+  });
+
+  it('refuses a target with other content, and one without backups', async (t) => {
+    const { folder } = await createService(t);
+    const blobs = await openDiskBlobStore({ folder: join(folder, 'other') });
+    const options = { blobs, label: 'other', secret: undefined };
+    await assert.rejects(openExistingTarget(options), /There are no backups in other/);
+    await blobs.put('upload_1', toStream('x'));
+    await assert.rejects(openBackupTarget(options), /other is not empty/);
+  });
+
+  it('has every small file of the data folder, whatever its name, and no lock, log or state of a process', async (t) => {
+    const { data, folder } = await createService(t);
+    const config = join(folder, 'elsewhere.yaml');
+    for (const name of ['future-secret', 'parley.db', 'parley.db-wal', 'backup.lock', 'server.json', 'x.tmp'])
+      writeFileSync(join(data, name), '');
+    writeFileSync(config, '');
+    const files = await listDataFiles(data, { configFile: config, excluded: new Set([join(data, 'parley.db')]) });
+    assert.deepEqual(
+      files.map(({ path }) => path),
+      ['download-secret', 'future-secret', 'parley.yaml'],
+    );
+  });
+});

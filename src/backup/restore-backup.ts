@@ -1,0 +1,186 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { ServiceError } from '../core/error.ts';
+import { getErrorCode } from '../lib/error-code.ts';
+import { syncToDisk } from '../lib/durable-file.ts';
+import { mapWithConcurrency } from '../lib/map-with-concurrency.ts';
+import { readDiskSpace } from '../lib/read-disk-space.ts';
+import { listBackupIds, type BackupTarget } from './backup-target.ts';
+import { DamagedObjectError } from './encryption.ts';
+import { hashStream, readHash } from './hash-stream.ts';
+import { BACKUP_COPY_CONCURRENCY } from './limits.ts';
+import type { BackupManifest, BackupObject } from './manifest.ts';
+
+/** An object of a backup that is missing or damaged. */
+export interface ObjectDamage {
+  readonly name: string;
+  readonly problem: string;
+}
+
+export interface TransferProgress {
+  readonly doneBytes: number;
+  readonly totalBytes: number;
+}
+
+export interface VerifyOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: TransferProgress) => void;
+}
+
+export interface RestoreOptions extends VerifyOptions {
+  /** Data folder to create; must be missing or empty. */
+  readonly folder: string;
+  readonly blobs: BlobStore;
+  /** Checks the restored database, and that this program can read it. @throws ServiceError. */
+  readonly checkDatabase: (file: string) => Promise<void>;
+}
+
+/**
+ * Finds the manifest of a backup.
+ * @param id Default: the newest backup.
+ * @throws ServiceError `not-found`, naming the backups that exist.
+ */
+export async function findBackup(target: BackupTarget, id: string | undefined): Promise<BackupManifest> {
+  const ids = listBackupIds(await target.listObjects());
+  const found = id ?? ids[0];
+  if (found !== undefined && ids.includes(found)) return await target.readManifest(found);
+  const existing = ids.length === 0 ? 'There is no complete backup.' : `There are: ${ids.join(', ')}.`;
+  throw new ServiceError('not-found', id === undefined ? existing : `There is no backup ${id}. ${existing}`);
+}
+
+/** Reads every object of a backup and compares size and hash. @returns what is missing or damaged. */
+export async function verifyBackup(
+  target: BackupTarget,
+  manifest: BackupManifest,
+  { signal, onProgress }: VerifyOptions,
+): Promise<readonly ObjectDamage[]> {
+  const onBytes = createByteCounter(manifest, onProgress);
+  const checked = await mapWithConcurrency(listObjects(manifest), BACKUP_COPY_CONCURRENCY, (object) =>
+    findDamage(object, async () => {
+      signal.throwIfAborted();
+      return await readHash(await target.read(object.name), onBytes);
+    }),
+  );
+  return checked.filter((damage) => damage !== undefined);
+}
+
+/**
+ * Restores a backup into an empty folder. Every hash is verified. If anything is damaged, nothing is left in the folder.
+ * @throws ServiceError `internal` that names each damaged object; `invalid-request` if the folder is not empty;
+ * `overloaded` if its disk is too small.
+ */
+export async function restoreBackup(
+  target: BackupTarget,
+  manifest: BackupManifest,
+  options: RestoreOptions,
+): Promise<void> {
+  const { folder } = options;
+  try {
+    const damage = await restoreObjects(target, manifest, options);
+    if (damage.length > 0) throw createDamageError(manifest, damage);
+    await syncToDisk(folder);
+  } catch (thrown) {
+    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
+    throw thrown;
+  }
+}
+
+/** @throws ServiceError `invalid-request` if the folder exists and is not empty; `overloaded` if its disk is too small. */
+export async function prepareRestoreFolder(folder: string, manifest: BackupManifest): Promise<void> {
+  const names = await readdir(folder).catch((thrown: unknown) => {
+    if (getErrorCode(thrown) === 'ENOENT') return [];
+    throw thrown;
+  });
+  if (names.length > 0)
+    throw new ServiceError('invalid-request', `${folder} is not empty. Restore into a new or empty folder.`);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const neededBytes = sumBytes(manifest);
+  const { freeBytes } = await readDiskSpace(folder);
+  if (freeBytes < neededBytes)
+    throw new ServiceError('overloaded', `${folder} has ${freeBytes} free bytes, but the backup needs ${neededBytes}.`);
+}
+
+async function restoreObjects(
+  target: BackupTarget,
+  manifest: BackupManifest,
+  { folder, blobs, checkDatabase, signal, onProgress }: RestoreOptions,
+): Promise<readonly ObjectDamage[]> {
+  const onBytes = createByteCounter(manifest, onProgress);
+  const damage = await mapWithConcurrency(manifest.blobs, BACKUP_COPY_CONCURRENCY, (object) =>
+    findDamage(object, async () => {
+      const { stream, getHash } = hashStream(await target.read(object.name), onBytes);
+      await blobs.put(object.name, stream, { signal });
+      return getHash();
+    }),
+  );
+  const restoreFile = (object: BackupObject, path: string, mode: number) =>
+    findDamage(object, async () => {
+      signal.throwIfAborted();
+      const { stream, getHash } = hashStream(await target.read(object.name), onBytes);
+      const file = join(folder, path);
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await pipeline(Readable.from(stream), createWriteStream(file, { flags: 'wx', mode, flush: true }));
+      return getHash();
+    });
+  for (const file of manifest.files) damage.push(await restoreFile(file, file.path, file.mode));
+  // The database comes last, under another name until it is checked: without it, the folder is no service.
+  const { database } = manifest;
+  const temporary = `${database.path}.tmp`;
+  const databaseDamage = await restoreFile(database, temporary, 0o600);
+  damage.push(databaseDamage);
+  if (!databaseDamage) {
+    await checkDatabase(join(folder, temporary));
+    await rename(join(folder, temporary), join(folder, database.path));
+  }
+  return damage.filter((each) => each !== undefined);
+}
+
+/** Runs a transfer of an object and compares its size and hash. */
+async function findDamage(
+  { name, sizeBytes, sha256 }: BackupObject,
+  transfer: () => Promise<{ readonly sizeBytes: number; readonly sha256: string }>,
+): Promise<ObjectDamage | undefined> {
+  try {
+    const hash = await transfer();
+    if (hash.sizeBytes !== sizeBytes) return { name, problem: `has ${hash.sizeBytes} bytes instead of ${sizeBytes}` };
+    return hash.sha256 === sha256 ? undefined : { name, problem: 'its SHA-256 differs' };
+  } catch (thrown) {
+    if (thrown instanceof DamagedObjectError) return { name, problem: 'was changed after its encryption' };
+    if (ServiceError.from(thrown).kind === 'file-not-found') return { name, problem: 'is missing' };
+    throw thrown;
+  }
+}
+
+/** Objects that an error names; the others are counted. */
+const NAMED_DAMAGE_MAX = 20;
+
+export function createDamageError({ id }: BackupManifest, damage: readonly ObjectDamage[]): ServiceError {
+  const named = damage.slice(0, NAMED_DAMAGE_MAX).map(({ name, problem }) => `  ${name}: ${problem}`);
+  const more = damage.length > named.length ? [`  and ${damage.length - named.length} more`] : [];
+  return new ServiceError(
+    'internal',
+    [`The backup ${id} is damaged. ${damage.length} of its objects are unusable:`, ...named, ...more].join('\n'),
+  );
+}
+
+const listObjects = ({ database, files, blobs }: BackupManifest): readonly BackupObject[] => [
+  database,
+  ...files,
+  ...blobs,
+];
+
+export const sumBytes = (manifest: BackupManifest): number =>
+  listObjects(manifest).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+function createByteCounter(manifest: BackupManifest, onProgress: VerifyOptions['onProgress']): (bytes: number) => void {
+  const totalBytes = sumBytes(manifest);
+  let doneBytes = 0;
+  return (bytes) => {
+    doneBytes += bytes;
+    onProgress?.({ doneBytes, totalBytes });
+  };
+}
