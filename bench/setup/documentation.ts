@@ -27,6 +27,17 @@ const PACKAGES = {
     sha256: '3c89668a11053a6bafade3de1f611f4613db31e082af63f43d8c5b69ad8795ec',
     pages: 'usr/share/doc/git/html/*.html',
   },
+  apache: {
+    package: 'apache2-doc=2.4.71-1~deb12u1',
+    sha256: 'a7b3d1131c1c63dbf9999b28e75f9a133d30f70492b419936bd51759ac77a01f',
+    // Index pages of several folders have the same name.
+    pages: 'usr/share/doc/apache2-doc/manual/en/{mod,howto,ssl,vhosts,rewrite}/{[!i],i[!n],in[!d]}*.html',
+  },
+  postfix: {
+    package: 'postfix-doc=3.7.11-0+deb12u1',
+    sha256: '6b07bcc68991703acf747dc2500355bdd02aef0a048419b939752c39faf47d8d',
+    pages: 'usr/share/doc/postfix/html/*.html',
+  },
 } as const;
 
 export type DocumentationName = keyof typeof PACKAGES;

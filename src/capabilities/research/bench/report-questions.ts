@@ -62,10 +62,6 @@ export const DEVELOPMENT_QUESTIONS: readonly ReportQuestion[] = [
     topic: /timeout|expire|subprocess|child process|kill|TimeoutExpired|communicate/i,
     answers: [/TimeoutExpired/, /killed|kill/i],
   },
-];
-
-/** Questions over documentation that nothing was developed with; written before their reports were seen. */
-export const JUDGED_QUESTIONS: readonly ReportQuestion[] = [
   {
     documentation: 'sqlite',
     question: 'How does write-ahead logging work in SQLite, and when does a checkpoint happen?',
@@ -151,5 +147,98 @@ export const JUDGED_QUESTIONS: readonly ReportQuestion[] = [
     question: 'When does git gc prune unreachable objects, and which settings control it?',
     topic: /\bgc\b|garbage|prun|unreachable|loose objects|repack|expire/i,
     answers: [/2 weeks|two weeks/i, /gc\.auto\b/i, /gc\.pruneExpire/i, /reflogExpire|90 days|reflog/i],
+  },
+];
+
+/** Questions over documentation that nothing was developed with; written before their reports were seen. */
+export const JUDGED_QUESTIONS: readonly ReportQuestion[] = [
+  {
+    documentation: 'apache',
+    question:
+      'How does name-based virtual hosting select the virtual host of a request in Apache, and which directives configure it?',
+    topic: /virtual.?host|ServerName|ServerAlias|vhost|name-based|IP-based|hostname/i,
+    answers: [
+      /ServerName/,
+      /ServerAlias/,
+      /first.{0,80}(?:virtual host|vhost|listed)|default.{0,40}(?:virtual host|vhost)/i,
+      /IP address/i,
+    ],
+  },
+  {
+    documentation: 'apache',
+    question: 'How does mod_rewrite apply rules per directory, and what does RewriteBase do?',
+    topic: /rewrit|per-directory|htaccess|substitution|pattern|rule/i,
+    answers: [
+      /RewriteBase/,
+      /(?:strip|remov).{0,80}(?:prefix|path)|prefix.{0,80}(?:strip|remov)/i,
+      /htaccess|<?Directory>?/i,
+    ],
+  },
+  {
+    documentation: 'apache',
+    question: 'How can access be restricted by IP address in Apache, and how are several Require directives combined?',
+    topic: /requir|access|authoriz|IP address|allow|deny|restrict/i,
+    answers: [/Require ip|\bip\b|IP address/i, /RequireAny|RequireAll/, /RequireNone|negat|\bnot\b/i],
+  },
+  {
+    documentation: 'apache',
+    question: 'How does the event MPM handle keep-alive connections, and which settings limit its threads?',
+    topic: /event|\bMPM|thread|keep-?alive|worker|listener|connection/i,
+    answers: [/listener/i, /ThreadsPerChild/, /MaxRequestWorkers/, /AsyncRequestWorkerFactor/],
+  },
+  {
+    documentation: 'apache',
+    question: 'How does mod_cache decide whether a response is cached, and how is stale content handled?',
+    topic: /cach|stale|fresh|expir|max-age/i,
+    answers: [/CacheEnable/, /Cache-Control|no-store|private/i, /stale/i, /CacheDefaultExpire|fresh/i],
+  },
+  {
+    documentation: 'postfix',
+    question: 'How does Postfix retry deferred mail, and which parameters control the schedule?',
+    topic: /defer|retr(?:y|ies)|queue|backoff|lifetime|undeliver/i,
+    answers: [/minimal_backoff_time/, /maximal_backoff_time/, /maximal_queue_lifetime/, /queue_run_delay/],
+  },
+  {
+    documentation: 'postfix',
+    question: 'How does postscreen stop spam bots before they reach the SMTP server?',
+    topic: /postscreen|zombie|spam|pregreet|greet|DNS[BW]L|(?:allow|deny|black|white|block)list/i,
+    answers: [
+      /pregreet|greet/i,
+      /DNS[BW]L|DNS (?:block|black|white|allow)list/i,
+      /(?:temporary|permanent) (?:allow|white)list|cache/i,
+    ],
+  },
+  {
+    documentation: 'postfix',
+    question: 'How is TLS enabled for incoming mail in Postfix, and how is encryption made mandatory?',
+    topic: /TLS|encrypt|certificate|cipher/i,
+    answers: [
+      /smtpd_tls_security_level/,
+      /smtpd_tls_(?:\w*cert_file|chain_files)/,
+      /mandatory|"?encrypt"?/,
+      /opportunistic|"?may"?/,
+    ],
+  },
+  {
+    documentation: 'postfix',
+    question: 'How are virtual mailbox domains different from virtual alias domains in Postfix?',
+    topic: /virtual|alias|mailbox|hosted/i,
+    answers: [
+      /virtual_alias_domains|virtual alias domain/i,
+      /virtual_mailbox_domains|virtual mailbox domain/i,
+      /virtual_mailbox_base|virtual_mailbox_maps|own mailbox/i,
+    ],
+  },
+  {
+    documentation: 'postfix',
+    question:
+      'How can Postfix restrict which clients may relay mail, and in which order are the restrictions evaluated?',
+    topic: /relay|restrict|permit|reject|access|mynetworks|authoriz/i,
+    answers: [
+      /smtpd_relay_restrictions/,
+      /smtpd_recipient_restrictions/,
+      /permit_mynetworks|mynetworks/,
+      /in the order|order as|evaluat|left to right|first (?:restriction|match)/i,
+    ],
   },
 ];

@@ -3,53 +3,78 @@ import { dependsOnPrevious } from '../../../generation/citations/depends-on-prev
 import { checkReport } from '../pipeline/__fixtures__/check-report.ts';
 import { collectReport, createTestResearch } from '../pipeline/__fixtures__/test-research.ts';
 import { splitSentences } from '../pipeline/sentences.ts';
+import { estimateTokens } from '../pipeline/token-counter.ts';
+import { REPORT_SIZES, type ReportSize } from '../research.ts';
 import { createPageSearch } from './page-search.ts';
 import { DEVELOPMENT_QUESTIONS, JUDGED_QUESTIONS, type ReportQuestion } from './report-questions.ts';
 
 /**
- * Writes summary reports by extraction over documentation packages, and counts the sentences on the topic and the answers
- * that answer the question. No model runs: the plan comes from the words of the question.
+ * Writes detailed and summary reports by extraction over documentation packages, and counts the sentences on the topic
+ * and the answers to the question. No model runs: the plan comes from the words of the question.
  */
 export async function measureReportTruth(logProgress: (text: string) => void): Promise<string> {
   const lines: string[] = [];
-  for (const [set, questions] of [
-    ['development', DEVELOPMENT_QUESTIONS],
-    ['judged', JUDGED_QUESTIONS],
-  ] as const) {
-    const total = { sentences: 0, onTopic: 0, belowTopic: 0, answers: 0, answersFound: 0 };
-    for (const question of questions) {
-      logProgress(question.question);
-      const judgment = await judgeReport(question, await readDocumentation(question.documentation), logProgress);
-      total.sentences += judgment.sentences;
-      total.onTopic += judgment.onTopic;
-      total.belowTopic += judgment.belowTopic;
-      total.answers += question.answers.length;
-      total.answersFound += judgment.answersFound;
-      lines.push(
-        `| ${[question.question, judgment.sentences, judgment.onTopic, judgment.belowTopic, `${judgment.answersFound} of ${question.answers.length}`, judgment.faults].join(' | ')} |`,
-      );
+  for (const size of REPORT_SIZES)
+    for (const [set, questions] of [
+      ['development', DEVELOPMENT_QUESTIONS],
+      ['judged', JUDGED_QUESTIONS],
+    ] as const) {
+      const judgments: ReportJudgment[] = [];
+      for (const question of questions) {
+        logProgress(`${size}: ${question.question}`);
+        const pages = await readDocumentation(question.documentation);
+        const judgment = await judgeReport(question, size, pages, logProgress);
+        judgments.push(judgment);
+        lines.push(formatRow(question.question, size, judgment));
+      }
+      lines.push(formatRow(`${set}: all`, size, sumJudgments(judgments)));
     }
-    lines.push(
-      `| ${set}: all | ${total.sentences} | ${formatShare(total.onTopic, total.sentences)} | ${formatShare(total.belowTopic, total.sentences)} | ${total.answersFound} of ${total.answers} |  |`,
-    );
-  }
   return [
-    'Summary reports by extraction, without a model:',
+    'Reports by extraction, without a model; tokens are estimated:',
     '',
-    '| question | sentences | on the topic | or below a heading on it | answers | unsupported |',
-    '| --- | --- | --- | --- | --- | --- |',
+    '| question | size | tokens | sentences | on the topic | or below a heading on it | answers | unsupported |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- |',
     ...lines,
   ].join('\n');
 }
+
+interface ReportJudgment {
+  readonly tokens: number;
+  readonly sentences: number;
+  readonly onTopic: number;
+  readonly belowTopic: number;
+  readonly answers: number;
+  readonly answersFound: number;
+  readonly faults: number;
+}
+
+const sumJudgments = (judgments: readonly ReportJudgment[]): ReportJudgment =>
+  judgments.reduce((sum, each) => ({
+    tokens: sum.tokens + each.tokens,
+    sentences: sum.sentences + each.sentences,
+    onTopic: sum.onTopic + each.onTopic,
+    belowTopic: sum.belowTopic + each.belowTopic,
+    answers: sum.answers + each.answers,
+    answersFound: sum.answersFound + each.answersFound,
+    faults: sum.faults + each.faults,
+  }));
+
+const formatRow = (
+  name: string,
+  size: ReportSize,
+  { tokens, sentences, onTopic, belowTopic, answers, answersFound, faults }: ReportJudgment,
+): string =>
+  `| ${[name, size, tokens, sentences, formatShare(onTopic, sentences), formatShare(belowTopic, sentences), `${answersFound} of ${answers}`, faults].join(' | ')} |`;
 
 const formatShare = (part: number, whole: number): string =>
   `${part} (${((100 * part) / Math.max(1, whole)).toFixed(0)} %)`;
 
 async function judgeReport(
   { question, topic, answers }: ReportQuestion,
+  size: ReportSize,
   pages: readonly DocumentationPage[],
   logProgress: (text: string) => void,
-) {
+): Promise<ReportJudgment> {
   const search = createPageSearch(pages);
   const research = createTestResearch({
     search: async ({ text, resultsMax }) => ({ results: search(text, resultsMax), findings: [] }),
@@ -58,7 +83,7 @@ async function judgeReport(
     writer: 'extractive',
   });
   const { report, references } = collectReport(
-    await research.run([question, 'Which aspect matters most?', 'No preference.']),
+    await research.run([question, 'Which aspect matters most?', 'No preference.'], { size }),
   );
   const faults = await checkReport({ report, references, read: ({ url }) => findPage(pages, url).passage });
   const sentences = report
@@ -76,9 +101,11 @@ async function judgeReport(
   for (const answer of missing) logProgress(`missing: ${answer.source}`);
   for (const fault of faults) logProgress(`fault: ${fault}`);
   return {
+    tokens: estimateTokens(report),
     sentences: sentences.length,
     onTopic: sentences.filter(isOnTopic).length,
     belowTopic: sentences.filter(isBelowTopic).length,
+    answers: answers.length,
     answersFound: answers.length - missing.length,
     faults: faults.length,
   };

@@ -20,6 +20,7 @@ import { joinSentences, splitSentences } from './sentences.ts';
 import type { ResearchState } from './state.ts';
 import { takeNotes } from './take-notes.ts';
 import { runWithTimeout } from './run-with-timeout.ts';
+import { weighByTitles } from './relevance-terms.ts';
 import type { RelevanceTerms } from './relevance-terms.ts';
 
 export interface GatherQueryDeps {
@@ -100,7 +101,13 @@ export async function gatherQuery(
     return { number: sites[at]?.number ?? 0, title: result.title, passage: page.trim() === '' ? indexPassage : page };
   });
   const known = createSentenceIndex(state.notes.flatMap(({ sentences }) => sentences));
-  const { notes, contexts } = await takeNotes(fetched, relevanceTerms, known, async (question, texts) =>
+  // The first query is the question itself, or the part of it that the plan begins with.
+  const leadSites = state.sites.length > 0 ? state.sites.slice(0, RESEARCH_RESULTS_MAX) : sites;
+  const terms = weighByTitles(
+    relevanceTerms,
+    leadSites.map(({ title }) => title),
+  );
+  const { notes, contexts } = await takeNotes(fetched, terms, known, async (question, texts) =>
     scoreRelevance?.(question, texts, context),
   );
   const id = state.queries.length + 1;

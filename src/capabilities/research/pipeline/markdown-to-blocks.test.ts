@@ -32,6 +32,14 @@ describe('markdownToBlocks', () => {
     ]);
   });
 
+  it('takes the signature of a function as a heading, and no line of code with a placeholder', () => {
+    const text = '# Pumps\n\npump.start(speed=2)¶\n\nThe pump starts to move water.\n\n# pump <N>\n\nThe pump stops.';
+    assert.deepEqual(markdownToBlocks(text), [
+      { text: 'The pump starts to move water.', headings: ['Pumps', 'pump.start(speed=2)'] },
+      { text: 'The pump stops.', headings: ['Pumps', 'pump.start(speed=2)'] },
+    ]);
+  });
+
   it('returns the headings above a block, also short lines without a mark', () => {
     const text = '# Pumps\n\n## Water\n\nOverview\nThe pump moves water.\n\nHistory\n-------\nIt is old.';
     assert.deepEqual(markdownToBlocks(text), [

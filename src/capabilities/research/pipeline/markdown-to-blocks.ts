@@ -15,7 +15,7 @@ export function markdownToBlocks(text: string): readonly TextBlock[] {
   let openLines: string[] = [];
   let isItem = false;
   const setHeading = (heading: string, level: number): void => {
-    if (ADMONITION.test(heading)) return;
+    if (ADMONITION.test(heading) || PLACEHOLDER.test(heading)) return;
     headings.length = Math.min(headings.length, level - 1);
     headings[level - 1] = markdownToLine(heading).replace(/\s*[¶#]$/, '');
   };
@@ -71,6 +71,9 @@ const HEADING_START = /^\s*(#{1,6})(?=\s|$)/;
 const ADMONITION =
   /^\s*(?:note|tip|hint|warning|caution|important|danger|attention|see also|example\s*[\d.]*)s?:?\s*$/i;
 
+/** A placeholder such as `<N>`: the line is code that starts with `#`. */
+const PLACEHOLDER = /<\w+>/;
+
 const UNDERLINED_HEADING_LEVEL = 2;
 /** A line that serves as a heading is below all marked ones. */
 const LINE_HEADING_LEVEL = 7;
@@ -80,8 +83,10 @@ const WRAPPED_LINE_CHARS_MAX = 120;
 
 const isHeadingLine = (line: string): boolean =>
   line.length <= HEADING_LINE_CHARS_MAX &&
-  /^[-\p{L}\p{N}]/u.test(line) &&
-  !/[.!?:;,。！？：；，…=|{}$]$|[={}<>$]/.test(line);
+  (SIGNATURE.test(line) || (/^[-\p{L}\p{N}]/u.test(line) && !/[.!?:;,。！？：；，…=|{}$]$|[={}<>$]/.test(line)));
+
+/** The signature of a function above its description, such as `gc.collect(generation=2)`. */
+const SIGNATURE = /^(?:(?:class|def|async|static) )?[\p{L}_][\p{L}\p{N}_.:]*\([^.;|]*\)[¶#]?$/u;
 
 const HEADING_LINE_CHARS_MAX = 80;
 

@@ -51,7 +51,7 @@ function computeShares(
 ): readonly number[] {
   const pages = sites.map(({ title, passage }) => {
     const text = `${title}\n${passage.slice(0, CITATION_SOURCE_CHARS_MAX)}`;
-    return extractWords(text).union(findCompounds(text));
+    return extractWords(text);
   });
   const [topicShares = [], queryShares = []] = [question, query].map((terms) => {
     const weights = [...terms].map(([word, weight]): readonly [string, number] => {
@@ -71,10 +71,11 @@ function computeShares(
   });
 }
 
-/** Returns the roots of a text's words, and its numbers. */
+/** Returns the roots of a text's words, its compounds and its numbers. */
 export const extractWords = (text: string): ReadonlySet<string> => {
   const { words, numbers } = readVocabulary(text);
-  return new Set([...words].map(toRoot)).union(numbers);
+  return new Set([...words].map(toRoot)).union(numbers).union(findCompounds(text));
 };
 
-export const sumNumbers = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+export const sumNumbers = (numbers: Iterable<number>): number =>
+  Iterator.from(numbers).reduce((sum, number) => sum + number, 0);

@@ -18,6 +18,57 @@ export interface RelevanceTerms {
   readonly asksForNames: boolean;
 }
 
+/**
+ * Weighs the words of a question by the titles of the pages that the question finds. A word that most titles contain, such
+ * as the name of the product, says where the question applies. Words that name one of the best pages are its subject: of
+ * `How does git bisect find a commit?`, `bisect`, if there is a page of that name.
+ *
+ * @param titles Best first.
+ */
+export function weighByTitles(terms: RelevanceTerms, titles: readonly string[]): RelevanceTerms {
+  const titleWords = titles.map(toRoots);
+  const countTitles = (word: string): number => titleWords.filter((words) => words.has(word)).length;
+  const scope = new Set(
+    titles.length < SCOPE_TITLES_MIN
+      ? []
+      : [...new Set(titleWords.flatMap((words) => [...words]))].filter(
+          (word) => countTitles(word) >= SCOPE_SHARE_MIN * titles.length,
+        ),
+  );
+  const questionWords = toRoots(terms.questionText).difference(scope);
+  const subject = new Set(
+    titleWords.slice(0, LEAD_TITLES).flatMap((words) => {
+      const own = words.difference(scope);
+      const common = own.intersection(questionWords);
+      return common.size >= SUBJECT_SHARE_MIN * own.size ? [...common] : [];
+    }),
+  );
+  const weigh = (weights: ReadonlyMap<string, number>): ReadonlyMap<string, number> =>
+    [...weights.keys()].every((term) => scope.has(term))
+      ? weights
+      : new Map(
+          [...weights].map(([term, weight]) => {
+            if (scope.has(term)) return [term, Math.min(weight, SCOPE_WEIGHT)] as const;
+            return [term, isNamed(term, subject) ? SUBJECT_WEIGHT * weight : weight] as const;
+          }),
+        );
+  return { ...terms, question: weigh(terms.question), parts: terms.parts.map(weigh) };
+}
+
+/** Share of the titles that contain a word of the scope, and the number of titles from which shares say something. */
+const SCOPE_SHARE_MIN = 0.6;
+const SCOPE_TITLES_MIN = 5;
+
+/** Pages of which a title may name the subject, and the share of its words that the question contains. */
+const LEAD_TITLES = 3;
+const SUBJECT_SHARE_MIN = 0.5;
+const SUBJECT_WEIGHT = 2;
+
+const toRoots = (text: string): ReadonlySet<string> => new Set([...readVocabulary(text).words].map(toRoot));
+
+const isNamed = (term: string, subject: ReadonlySet<string>): boolean =>
+  subject.has(term) || (term.includes('-') && toRoots(term).isSubsetOf(subject));
+
 export function createRelevanceTerms({ topic, focus }: Topic, section: PlanSection, query: string): RelevanceTerms {
   const scope = new Set([...readVocabulary(findScope(topic)).words].map(toRoot));
   const weigh = (text: string): ReadonlyMap<string, number> => {
@@ -26,9 +77,9 @@ export function createRelevanceTerms({ topic, focus }: Topic, section: PlanSecti
     if (!hasOtherTerms) return terms;
     return new Map([...terms].map(([term, weight]) => [term, scope.has(term) ? SCOPE_WEIGHT : weight]));
   };
-  const parts = [...topic.split(QUESTION_PART_END), ...focus.split(ANSWER_PART_END)].map(weigh);
+  const parts = [...joinParts(topic.split(QUESTION_PART_END)), ...focus.split(ANSWER_PART_END)].map(weigh);
   return {
-    question: weigh(`${topic}\n${focus}`),
+    question: weighRepeated(weigh(`${topic}\n${focus}`), `${topic}\n${focus}`),
     parts: parts.filter((part) => [...part.keys()].some((term) => !scope.has(term))),
     section: extractSubject(`${section.heading}. ${section.goal}. ${section.query}`),
     query: extractSubject(query),
@@ -36,6 +87,30 @@ export function createRelevanceTerms({ topic, focus }: Topic, section: PlanSecti
     asksForNames: ASKS_FOR_NAMES.test(`${topic} ${focus} ${section.goal}`),
   };
 }
+
+/**
+ * Joins a part with the part before it if it has a pronoun, such as `how can it be automated`, or a single word of its
+ * own, such as `which parameters control the schedule`: the word alone would find schedules of other things.
+ */
+const joinParts = (parts: readonly string[]): readonly string[] =>
+  parts.map((part, at) =>
+    at > 0 && (PRONOUN.test(part) || extractSubject(part).size === 1) ? `${parts[at - 1]} ${part}` : part,
+  );
+
+const PRONOUN = /\b(?:it|its|they|them|their|this|these)\b/i;
+
+/** A word that the question repeats is what it is about. */
+function weighRepeated(terms: ReadonlyMap<string, number>, text: string): ReadonlyMap<string, number> {
+  const words = [...text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)].flatMap(([word]) => [...toRoots(word)]);
+  return new Map(
+    [...terms].map(([term, weight]) => {
+      const count = words.filter((word) => word === term).length;
+      return [term, weight * Math.max(1, Math.min(REPETITIONS_MAX, count))] as const;
+    }),
+  );
+}
+
+const REPETITIONS_MAX = 2;
 
 const QUESTION_PART_END = /[;；。？?]|,?\s+and\s+(?=(?:how|what|which|why|when|where|who)\b)/i;
 const ANSWER_PART_END = /[,;.，、；。]|\s+(?:and|or)\s+|[和与及]/i;
@@ -101,7 +176,7 @@ export const findCompounds = (text: string): ReadonlySet<string> =>
 /** Words that ask for something and do not say about what. */
 const GENERIC_WORDS = readVocabulary(
   'how what which why who when where explain describe compare overview feature features use used using method limit limits example background performance risk work works way ways thing handle kind type types ' +
-    'different difference best good does happen happens need needed prevent control controls setting settings option options parameter parameters command commands configure configuration mean means ' +
+    'different difference best good does happen happens need needed prevent control controls setting settings option options parameter parameters command commands directive directives enable enabled disable disabled configure configuration mean means ' +
     'make possible available support supported behave behavior change changes affect affects between find list name names purpose reason tell show',
 ).words;
 

@@ -31,7 +31,7 @@ export function getSectionBudget(state: ResearchState, section: number, reportTo
 }
 
 /** Least score of a note in a report, relative to the best note: length targets do not lower it. */
-const SCORE_OF_BEST_MIN = 0.6;
+const SCORE_OF_BEST_MIN = 0.55;
 
 /** Returns the unused relevant notes of a section. After the last section: all of them. */
 export function listUnusedNotes({ plan, notes, usedNotes }: ResearchState, section: number): readonly CollectedNote[] {
