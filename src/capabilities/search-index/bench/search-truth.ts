@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { withTemporaryFolder } from '../../../../bench/bench-service.ts';
+import { getEnginesFolder } from '../../../../test/models-folder.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { DEFAULT_REGION } from '../../../core/region.ts';
 import { openSearchIndex } from '../open-search-index.ts';
@@ -32,7 +33,11 @@ export async function measureSearchTruth(modelsFolder: string, logProgress: (tex
       const words = await addPages(withoutModels, pages);
       lines.push(await describeRanking(corpus, withoutModels, { indexed: words, foundBy: 'words' }));
       logProgress(`${corpus.packageName}: computes vectors`);
-      const withModels = { ...env, PARLEY_MODELS_FOLDER: modelsFolder };
+      const withModels = {
+        ...env,
+        PARLEY_MODELS_FOLDER: modelsFolder,
+        PARLEY_ENGINES_FOLDER: getEnginesFolder(),
+      };
       const vectors = await addPages(withModels, pages);
       lines.push(await describeRanking(corpus, withModels, { indexed: vectors, foundBy: 'words and vectors' }));
     });
@@ -59,6 +64,8 @@ async function addPages(env: Environment, pages: string): Promise<string> {
     { env: { ...process.env, ...env, TIMEFORMAT: '%R %U %S' }, maxBuffer: 64 * 1024 * 1024 },
   );
   const report = JSON.parse(stdout) as { readonly added: number; readonly vectors: number };
+  if (report.added + report.vectors === 0)
+    throw new Error('No vectors were computed: install the weights and the engine of svc-embed.');
   const [seconds = 0, user = 0, system = 0] = (stderr.trim().split('\n').at(-1) ?? '').split(' ').map(Number);
   const count = report.added === 0 ? report.vectors : report.added;
   const what = report.added === 0 ? 'embedded' : 'read';
