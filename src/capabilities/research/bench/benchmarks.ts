@@ -7,7 +7,7 @@ export const createBenchmarks = ({
   logProgress,
 }: BenchmarkDeps): Readonly<Record<string, Benchmark>> => ({
   'truth-reports': {
-    longTask: 'downloads four documentation packages',
+    longTask: 'downloads six documentation packages, writes 52 reports, 10 minutes',
     run: () => measureReportTruth(logProgress),
   },
   research: {

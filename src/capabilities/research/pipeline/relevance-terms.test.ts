@@ -15,6 +15,12 @@ describe('createRelevanceTerms', () => {
     assert.ok((question.get('stash') ?? 0) > (question.get('restor') ?? 0));
   });
 
+  it('lets the name weigh less that says where the question applies, and not the name that it is about', () => {
+    const { question } = createTerms('How is TLS enabled for incoming mail in Postfix?');
+    assert.ok((question.get('postfix') ?? 0) < (question.get('mail') ?? 0));
+    assert.ok((question.get('tls') ?? 0) > (question.get('mail') ?? 0));
+  });
+
   it('joins a part with a pronoun or a single word and the part before it', () => {
     for (const [end, term] of [
       ['how can it be automated', 'automat'],

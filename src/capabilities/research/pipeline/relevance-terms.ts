@@ -118,12 +118,15 @@ const ANSWER_PART_END = /[,;.，、；。]|\s+(?:and|or)\s+|[和与及]/i;
 /** Weight of a name that says where the question applies, such as the product whose documentation is searched. */
 const SCOPE_WEIGHT = 0.25;
 
-/** Finds the name of a system in `How does NAME keep its data?` and `How is data kept in NAME?`. */
+/**
+ * Finds the name of a system in `How does NAME keep its data?` and `How is data kept in NAME?`. In `How is TLS enabled?`,
+ * the name is the subject.
+ */
 const findScope = (question: string): string =>
   [...question.matchAll(SCOPE)].map(({ groups }) => groups?.['actor'] ?? groups?.['place'] ?? '').join(' ');
 
 const SCOPE =
-  /\b(?:do|does|did|can|is|are|will|should)\s+(?:an?\s+|the\s+)?(?<actor>\p{Lu}[\p{L}\p{N}]*)\s+(?!do\b|work|differ|mean|happen|and\b|or\b|in\b|of\b)\p{Ll}|\b(?:in|of|with|by|for|from|an?)\s+(?:an?\s+|the\s+)?(?<place>\p{Lu}[\p{L}\p{N}]*)(?=\s*(?:[?,.;]|$|\s\p{Ll}))/gu;
+  /\b(?:do|does|did|can|will|should)\s+(?:an?\s+|the\s+)?(?<actor>\p{Lu}[\p{L}\p{N}]*)\s+(?!do\b|work|differ|mean|happen|and\b|or\b|in\b|of\b)\p{Ll}|\b(?:in|of|with|by|for|from|an?)\s+(?:an?\s+|the\s+)?(?<place>\p{Lu}[\p{L}\p{N}]*)(?=\s*(?:[?,.;]|$|\s\p{Ll}))/gu;
 
 /** Returns the words of the question that no sentence contains, as the user wrote them. */
 export function listMissingWords({ topic, focus }: Topic, sentences: readonly string[]): readonly string[] {
