@@ -94,6 +94,8 @@ export type EngineEvent =
       readonly reason: FinishReason;
       /** The matched stop string. Empty for a stop sequence of token ids; absent for another reason. */
       readonly stop?: string;
+      /** Present when the text shows the mark of a call that could not be parsed. */
+      readonly hasUnparsedCall?: true;
     }
   /** The last event, sent once, after every choice has ended. */
   | { readonly type: 'end'; readonly usage: Usage };
@@ -148,5 +150,12 @@ export type GenerationEvent =
       readonly id: string;
       readonly result: ServerCallResult;
     }
-  | { readonly type: 'choice-end'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
+  | {
+      readonly type: 'choice-end';
+      readonly choice: number;
+      readonly reason: FinishReason;
+      readonly stop?: string;
+      /** Present when the text shows the mark of a call that could not be parsed. */
+      readonly hasUnparsedCall?: true;
+    }
   | { readonly type: 'end'; readonly usage: Usage };

@@ -20,6 +20,8 @@ export interface ChoiceResult {
   readonly blocks: readonly ResultBlock[];
   readonly reason: FinishReason;
   readonly stop?: string;
+  /** Present when the text shows the mark of a call that could not be parsed. */
+  readonly hasUnparsedCall?: true;
 }
 
 /**

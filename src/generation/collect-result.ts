@@ -1,4 +1,4 @@
-import type { Block, FinishReason, GenerationEvent, LateThought, TokenLogprob } from '../core/event.ts';
+import type { Block, GenerationEvent, LateThought, TokenLogprob } from '../core/event.ts';
 import type { ChoiceResult, GenerationResult, ResultBlock } from '../core/result.ts';
 import type { Citation, ServerCallResult } from '../core/server-tools.ts';
 import { assert } from '../lib/assert.ts';
@@ -30,7 +30,7 @@ interface OpenBlock {
 interface OpenChoice {
   prompt: { readonly pieces: string[]; readonly logprobs: TokenLogprob[] } | undefined;
   readonly blocks: OpenBlock[];
-  end: { readonly reason: FinishReason; readonly stop?: string } | undefined;
+  end: Extract<GenerationEvent, { type: 'choice-end' }> | undefined;
 }
 
 /** Builds a result from single events. `result` throws `engine-failed` before the `end` event. */
@@ -107,6 +107,7 @@ function buildChoiceResult({ prompt, blocks, end }: OpenChoice): ChoiceResult {
     blocks: separateThought(blocks).map(buildResultBlock),
     reason: end.reason,
     ...(end.stop === undefined ? {} : { stop: end.stop }),
+    ...(end.hasUnparsedCall ? { hasUnparsedCall: true } : {}),
   };
 }
 

@@ -12,6 +12,7 @@ import { planCompletion } from './plan-completion.ts';
 import type { createPromptRenderer } from './prompt-renderer.ts';
 import { createHarmonyStage, HARMONY_CALLS, HARMONY_MARKERS } from './stages/harmony.ts';
 import { createRequiredCallStage } from './stages/required-call.ts';
+import { createUnparsedCallStage } from './stages/unparsed-call.ts';
 import { createThoughtStage } from './stages/thought.ts';
 import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createProgramBlockStage } from './stages/program-block.ts';
@@ -22,6 +23,7 @@ import { getEndText, USUAL_THOUGHTS } from './thoughts/thought-format.ts';
 import { listEndTokens } from './tools/end-tokens.ts';
 import { TOOL_FORMATS, type ToolFormat, type ToolFormatName } from './tools/tool-formats.ts';
 import { planTools, createAnswerOnlyPhases } from './tools/plan-tools.ts';
+import { listCallMarks, listCallOpenings } from './tools/separate-parts.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
 
 export interface PlanDeps {
@@ -184,7 +186,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
       const thoughts = createThoughtStage({
         ...thought,
         phases: sentPhases,
-        ...(toolUse ? { callOpenings: format.openings } : {}),
+        ...(toolUse ? { callOpenings: listCallOpenings(format) } : {}),
       });
       return addOutputChecks(
         [
@@ -211,6 +213,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
                         createId: deps.createCallId,
                         compileCalls: renderer.compileCalls,
                       }),
+                      createUnparsedCallStage(listCallMarks(format)),
                     ]
                   : []),
               ]),

@@ -121,6 +121,7 @@ function createRunState(first: EngineRun, options: EventRunOptions): RunState {
     blocks: Array.from({ length: options.choices }, (_, choice) => createBlockStage(choice)),
     emit(event) {
       if (event.type === 'choice-end') run.emittedChoiceEnds++;
+      if (event.type === 'choice-end' && event.hasUnparsedCall) options.context.log.add({ hasUnparsedCall: true });
       if (event.type === 'block-start') run.openBlock = event.block.type === 'reasoning' ? 'thought' : 'answer';
       // A delta without text only counts the tokens of markup.
       if (event.type === 'block-delta' && event.text !== '') run.emittedTokens[run.openBlock] += event.tokens ?? 0;

@@ -70,6 +70,7 @@ export function createBlockStage(choice: number): Stage<ChoiceEvent, GenerationE
             choice,
             reason: event.reason,
             ...(event.stop === undefined ? {} : { stop: event.stop }),
+            ...(event.hasUnparsedCall ? { hasUnparsedCall: true } : {}),
           });
       }
     },

@@ -161,6 +161,27 @@ describe('createThoughtStage', () => {
     assert.deepEqual([closed.reasoning, closed.text], ['so <call>f()', 'Four']);
   });
 
+  it('continues a call in a thought that its limit ended as the answer, but not one before the closing mark', () => {
+    const phases = [{ kind: 'thought', until: { text: '</think>', tokens: 3 } }, { kind: 'answer' }] as const;
+    const options = { phases, isOpened: true, callOpenings: ['<call>'], keepsThoughts: false };
+    const thought = textIn(0);
+    const answer = textIn(1);
+    const limited = run([thought('Hm. '), thought('<call>'), thought('f'), answer('(1)')], options);
+    assert.equal(limited.text, '<call>f(1)');
+    assert.equal(run([thought('Hm. '), thought('<call>f'), answer('Yes')], options).text, 'Yes');
+  });
+
+  it('finds a thought whose mark lacks the name of its channel, however it is split', () => {
+    const format = { open: '<|channel>thought', close: '<channel|>', answerOpenings: [] };
+    for (const start of ['<|channel>thought\n', '<|channel>', '<|channel><|channel>thought\n'])
+      fc.assert(
+        fc.property(fc.array(fc.nat()), (cuts) => {
+          const { reasoning, text } = run(pieces(`${start}Hm<channel|>Yes`, cuts).map(textIn(0)), { format });
+          assert.deepEqual([reasoning, text], ['Hm', 'Yes']);
+        }),
+      );
+  });
+
   it('takes a time that grows with the text, whatever the text that it holds', () => {
     const count = 40_000;
     for (const held of [' ', 'a', '<call>', '<think', '\n</think']) {

@@ -9,7 +9,7 @@ type Emit = (event: ChoiceEvent) => void;
 export interface ThoughtStageOptions {
   readonly format: Pick<ThoughtFormat, 'open' | 'close' | 'answerOpenings'>;
   /** Phases of the request. Text of a thought phase is a thought, whose closing mark the engine removes. */
-  readonly phases: readonly Pick<GenerationPhase, 'kind'>[];
+  readonly phases: readonly Pick<GenerationPhase, 'kind' | 'until'>[];
   /** Whether thoughts are passed on as reasoning; otherwise they are dropped. */
   readonly keepsThoughts: boolean;
   /** Whether the answer starts inside a thought that the prompt opened. */
@@ -35,6 +35,8 @@ interface ThoughtParser {
   /** Phase of the text that arrived last. */
   phase: number | undefined;
   isThoughtPhase: boolean;
+  /** Tokens of the phase so far. */
+  phaseTokens: number;
   /** Whether a thought preceded the answer: blanks between them are no part of it. */
   followsThought: boolean;
   /** Text of a thought that is dropped. */
@@ -68,6 +70,7 @@ export function createThoughtStage(options: ThoughtStageOptions): ThoughtStage {
     position: 0,
     phase: undefined,
     isThoughtPhase: false,
+    phaseTokens: 0,
     followsThought: false,
     droppedThought: '',
     droppedReasoning: '',
@@ -80,6 +83,7 @@ export function createThoughtStage(options: ThoughtStageOptions): ThoughtStage {
     push(event, emit) {
       if (event.type === 'text') {
         enterPhase(parser, event.phase, emit);
+        parser.phaseTokens += event.tokens;
         parser.buffer.push(event);
         parse(parser, { isLast: false }, emit);
       } else if (event.type === 'choice-end') {
@@ -119,17 +123,25 @@ function enterPhase(parser: ThoughtParser, phase: number, emit: Emit): void {
   if (phase === parser.phase) return;
   const isThoughtPhase = parser.options.phases[phase]?.kind === 'thought';
   const wasThought = parser.isThoughtPhase || (phase > 0 && parser.mode !== 'start' && parser.mode !== 'answer');
+  // The engine ended the thought at its limit, not at its mark: a call that started in it goes on in the answer.
+  const isLimited = parser.isThoughtPhase && parser.phaseTokens >= (getTokenLimit(parser) ?? Infinity);
   parser.phase = phase;
   parser.isThoughtPhase = isThoughtPhase;
+  parser.phaseTokens = 0;
   if (isThoughtPhase) {
     parse(parser, { isLast: true }, emit);
     parser.mode = 'opened';
   } else if (wasThought) {
+    if (isLimited) releaseCall(parser);
     // Also after a thought phase without text.
     parse(parser, { isLast: true }, emit);
-    startAnswer(parser);
+    if (parser.mode !== 'answer') startAnswer(parser);
   }
 }
+
+/** Returns the largest number of tokens of the current phase. */
+const getTokenLimit = ({ options, phase = 0 }: ThoughtParser): number | undefined =>
+  options.phases[phase]?.until?.tokens;
 
 function startAnswer(parser: ThoughtParser): void {
   parser.mode = 'start';
@@ -172,8 +184,9 @@ const parseStart: Step = (parser, { isLast }) => {
   const trimmed = text.trimStart();
   const openings = listOpenings(parser.options.format);
   const marks = [...openings, ...parser.options.format.answerOpenings];
-  const mark = marks.find((one) => trimmed.startsWith(one));
-  if (mark === undefined && !isLast && marks.some((one) => one.startsWith(trimmed))) return false;
+  const mark = marks.filter((one) => trimmed.startsWith(one)).toSorted((a, b) => b.length - a.length)[0];
+  // A longer mark may have another one as its start.
+  if (!isLast && marks.some((one) => one.startsWith(trimmed) && one !== mark)) return false;
   if (mark !== undefined || parser.followsThought) skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
   const opensThought = mark !== undefined && openings.includes(mark);
   parser.mode = opensThought ? 'opened' : mark === undefined ? 'answer' : 'answerOpened';
@@ -195,14 +208,15 @@ const parseAnswerOpened: Step = (parser, { isLast }) => {
  * thought that was opened for it starts the answer instead.
  */
 const parseOpened: Step = (parser, { isLast }) => {
-  const { open, answerOpenings } = parser.options.format;
+  const { format } = parser.options;
+  const openings = listOpenings(format);
   const text = getText(parser);
   const trimmed = text.trimStart();
-  const marks = [open, ...answerOpenings.filter((mark) => mark.startsWith('<'))];
-  const mark = marks.find((one) => trimmed.startsWith(one));
-  if (mark === undefined && !isLast && marks.some((one) => one.startsWith(trimmed))) return false;
+  const marks = [...openings, ...format.answerOpenings.filter((mark) => mark.startsWith('<'))];
+  const mark = marks.filter((one) => trimmed.startsWith(one)).toSorted((a, b) => b.length - a.length)[0];
+  if (!isLast && marks.some((one) => one.startsWith(trimmed) && one !== mark)) return false;
   skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
-  if (mark !== open) parser.mode = mark === undefined ? 'thought' : 'answerOpened';
+  if (mark === undefined || !openings.includes(mark)) parser.mode = mark === undefined ? 'thought' : 'answerOpened';
   return true;
 };
 

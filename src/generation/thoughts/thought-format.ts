@@ -54,8 +54,13 @@ export const getEndText = (prompt: readonly PromptSegment[]): string =>
 export function listOpenings({ open, answerOpenings }: Pick<ThoughtFormat, 'open' | 'answerOpenings'>): string[] {
   const [afterThought = '', first = ''] = answerOpenings;
   const isExtended = first !== '' && afterThought.endsWith(first);
-  return [open, ...(isExtended ? [afterThought.slice(0, -first.length) + open] : [])];
+  const tag = TAG_BEFORE_WORD.exec(open)?.[1];
+  const isCommon = tag === undefined || answerOpenings.some((opening) => opening.includes(tag));
+  return [open, ...(isExtended ? [afterThought.slice(0, -first.length) + open] : []), ...(isCommon ? [] : [tag])];
 }
+
+/** A special token before the name of a channel, which models leave out: `<|channel>thought`. */
+const TAG_BEFORE_WORD = /^(<\|\w+>)\w+$/;
 
 /** Returns all texts of a format, in which the vocabulary may have special tokens. */
 export const listThoughtTexts = ({ open, close, answerOpenings, answerClose }: ThoughtFormat): readonly string[] => [

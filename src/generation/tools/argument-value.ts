@@ -65,6 +65,16 @@ export function allowsText(schema: unknown, root: JsonSchema | undefined): boole
   return types.size === 0 || types.has('string');
 }
 
+/**
+ * Whether a schema allows objects or lists, or any type.
+ *
+ * @param root Schema of all arguments, for references.
+ */
+export function allowsMembers(schema: unknown, root: JsonSchema | undefined): boolean {
+  const types = listTypes(schema, root);
+  return types.size === 0 || types.has('object') || types.has('array');
+}
+
 /** Whether a schema names the types that it allows. */
 export const namesTypes = (schema: unknown, root: JsonSchema | undefined): boolean => listTypes(schema, root).size > 0;
 

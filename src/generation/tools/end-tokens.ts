@@ -30,6 +30,7 @@ export const END_TOKENS: readonly string[] = [
   '<｜end▁of▁sentence｜>',
   '</s>',
   '<eos>',
+  '<|role_end|>',
 ];
 
 /** Lists the tokens of a vocabulary that end a turn. */

@@ -97,6 +97,26 @@ const DSML: ToolFormat = {
     other: { ...PARAMETER, beforeValue: '" string="false">' },
   },
 };
+/** DeepSeek V4: its marks are tags after a special token. */
+const DSML_VALUE = { beforeValue: '" string="false">', afterValue: '</｜DSML｜parameter>' };
+const DSML_TOKENS: ToolFormat = {
+  ...MINIMAX,
+  begin: '<｜DSML｜tool_calls>',
+  before: '\n<｜DSML｜invoke name="',
+  between: '">',
+  after: '\n</｜DSML｜invoke>',
+  separator: '',
+  end: '\n</｜DSML｜tool_calls>',
+  arguments: {
+    type: 'tags',
+    beforeKey: '\n<｜DSML｜parameter name="',
+    separator: '',
+    text: { ...DSML_VALUE, beforeValue: '" string="true">' },
+    other: DSML_VALUE,
+  },
+  openings: ['<｜DSML｜tool_calls>', '<｜DSML｜invoke'],
+  closings: ['</｜DSML｜invoke>', '</｜DSML｜tool_calls>'],
+};
 const HY_PAIR = { beforeValue: '</arg_key:opensource><arg_value:opensource>', afterValue: '</arg_value:opensource>' };
 const HUNYUAN: ToolFormat = {
   ...CODER,
@@ -208,6 +228,11 @@ describe('calls that differ from their format', () => {
       'no attribute that tells strings',
       DSML,
       '<calls>\n<invoke name="add">\n<parameter name="a">1</parameter>\n</invoke>\n</calls>',
+    ],
+    [
+      'blanks after the special tokens of tags, and another tag around the calls',
+      DSML_TOKENS,
+      '<｜DSML｜ calls>\n<｜DSML｜ invoke name="add">\n<｜DSML｜ parameter name="a" string="false">1</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>',
     ],
     [
       'a tag around a call',
@@ -382,6 +407,10 @@ describe('calls that differ from their format', () => {
       read('<calls><invoke name="add"><deep><tag>x</tag><tag>y</tag><b>1</b></deep></invoke>', format).calls,
       [['add', { deep: { tag: ['x', 'y'], b: 1 } }]],
     );
+    // A text that contains such tags stays text where the schema allows no object.
+    assert.deepEqual(read('<calls><invoke name="add"><note><b>x</b></note></invoke>', format).calls, [
+      ['add', { note: '<b>x</b>' }],
+    ]);
   });
 
   it('keep an object under a key that may be that of all arguments where it has none of them', () =>

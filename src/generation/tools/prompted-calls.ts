@@ -26,9 +26,11 @@ export const toTemplateTool = ({ name, description, parameters }: Tool): Templat
 export function toDescribedTool(tool: Tool): TemplateTool {
   const { type, function: described } = toTemplateTool(tool);
   const { properties, ...schema } = described.parameters as { readonly properties?: unknown };
-  const parameters = isRecord(properties)
-    ? { ...schema, properties: Object.fromEntries(Object.entries(properties).map(describeProperty)) }
-    : described.parameters;
+  const parameters = {
+    ...NO_PARAMETERS,
+    ...schema,
+    properties: isRecord(properties) ? Object.fromEntries(Object.entries(properties).map(describeProperty)) : {},
+  };
   return { type, function: { description: '', ...described, parameters } };
 }
 

@@ -89,14 +89,29 @@ export function compileSeparateParts(
   );
 }
 
+/** Marks of calls in widely used formats, which models also write that have another one. */
+const USUAL_MARKS: readonly string[] = [
+  '<tool_call>',
+  '<function=',
+  '<invoke name=',
+  '[TOOL_CALLS]',
+  '<|tool_call',
+  '<|python_tag|>',
+];
+
+/** Lists texts that show that a call was meant, and that stand in no ordinary answer. */
+export const listCallMarks = (format: Pick<ToolFormat, 'openings'>): string[] => [
+  ...new Set([...listCallOpenings(format).filter((opening) => !/^[\w\s]/.test(opening)), ...USUAL_MARKS]),
+];
+
 /** Matches the text before all calls; models leave out the bracket of a list that has a mark. */
 const createBeginPattern = (begin: string): CallPattern =>
   createAlternatives(...[begin, begin.replace(/(?<=>)\[$/, '')].map(withFlexibleBlanks), ...listRenamed(begin, '<'));
 
 /** Matches the tag around all calls with any word after its special token: versions of a family name it differently. */
 function listRenamed(begin: string, bracket: '<' | '</'): CallPattern[] {
-  const token = /^\s*<([|｜]\w+[|｜])\w+>\s*$/.exec(begin)?.[1];
-  return token === undefined ? [] : [createSequence(bracket + token, ID, '>', BLANK)];
+  const token = /^\s*<([|｜]\w+[|｜]) ?\w+>\s*$/.exec(begin)?.[1];
+  return token === undefined ? [] : [createSequence(bracket + token, BLANK, ID, '>', BLANK)];
 }
 
 /** Tags that some models write around calls whose format has others. */
@@ -110,12 +125,23 @@ export const createWrapped = (pattern: CallPattern): CallPattern =>
 /** Suffixes of tags that models leave out. */
 const OPTIONAL_SUFFIX = ':opensource';
 
+/** Position after the special token of a tag, where DeepSeek V4.1 writes a blank. */
+const AFTER_TOKEN = /(?<=<\/?｜\w+｜)(?=[a-z])/g;
+
 /** Returns the format, and as models write it that know its marks in another spelling. */
 export function listSpellings(format: ToolFormat): ToolFormat[] {
   const text = JSON.stringify(format);
-  const shorter = text.replaceAll(OPTIONAL_SUFFIX, '');
-  return shorter === text ? [format] : [format, JSON.parse(shorter) as ToolFormat];
+  const spellings = [text, text.replaceAll(OPTIONAL_SUFFIX, ''), text.replaceAll(AFTER_TOKEN, ' ')];
+  return [format, ...[...new Set(spellings)].slice(1).map((each) => JSON.parse(each) as ToolFormat)];
 }
+
+/** Special token with which a tag starts. */
+const TAG_TOKEN = /^<[|｜]\w+[|｜](?=[a-z])/;
+
+/** Lists the texts that start a call, as short as they are certain: a tag's name may be misspelled after its token. */
+export const listCallOpenings = ({ openings }: Pick<ToolFormat, 'openings'>): string[] => [
+  ...new Set(openings.map((opening) => TAG_TOKEN.exec(opening)?.[0] ?? opening)),
+];
 
 export const isJson = ({ arguments: syntax }: Pick<ToolFormat, 'arguments'>): boolean =>
   !syntax || syntax.type === 'json';

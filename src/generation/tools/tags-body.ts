@@ -3,6 +3,7 @@ import { createArgumentWriter, createWritingBody, escapeJson } from './argument-
 import {
   allowsText,
   getItems,
+  allowsMembers,
   getOnlyType,
   getProperty,
   getValueType,
@@ -329,7 +330,7 @@ function parseNested(
   const type = getOnlyType(schema, root);
   if (start === '' || !other.afterValue.includes(KEY_PLACE)) return undefined;
   if (text.trim() === '') return type === 'object' ? '{}' : type === 'array' ? '[]' : undefined;
-  if (!text.trim().startsWith(start)) return undefined;
+  if (!text.trim().startsWith(start) || !allowsMembers(schema, root)) return undefined;
   const members: { key: string; json: string }[] = [];
   let rest = text.trim();
   while (rest !== '') {

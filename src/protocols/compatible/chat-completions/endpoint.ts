@@ -5,6 +5,7 @@ import type { Translate } from '../../../generation/translation/translation.ts';
 import { toUnixSeconds, type Clock } from '../../../lib/clock.ts';
 import { createJsonReply, createStreamReply, type Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
+import { listUnparsedCalls } from '../../unparsed-calls.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
@@ -61,18 +62,18 @@ export function createChatCompletionsEndpoint({
       const request = extraFields ? { ...decodeChatCompletion(wire), extraFields } : decodeChatCompletion(wire);
       const { batches, ignored } = await generate(request, resolved, context);
       const ignoredNested = unknown.filter((name) => !Object.hasOwn(extraFields ?? {}, name));
-      const headers = encodeIgnoredHeader([
-        ...toIgnoredFieldNames(wire, ignored),
-        ...listIgnoredChatFields(wire),
-        ...ignoredNested,
-      ]);
+      const ignoredNames = [...toIgnoredFieldNames(wire, ignored), ...listIgnoredChatFields(wire), ...ignoredNested];
       if (wire.stream === true) {
+        const headers = encodeIgnoredHeader(ignoredNames);
         const encoder = createChatStreamEncoder(head, { includeUsage: wire.stream_options?.include_usage === true });
         if (!request.serverTools) return createStreamReply(batches, encoder, headers);
         return createSearchStreamReply(batches, encoder, headers);
       }
       const result = await collectResult(batches);
-      return createJsonReply(encodeChatCompletion(head, result), { ...headers, ...encodeSearchHeader(result) });
+      return createJsonReply(encodeChatCompletion(head, result), {
+        ...encodeIgnoredHeader([...ignoredNames, ...listUnparsedCalls(result)]),
+        ...encodeSearchHeader(result),
+      });
     },
   };
 }

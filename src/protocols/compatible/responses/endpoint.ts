@@ -52,13 +52,13 @@ export function createResponseEndpoint({ strict = false, ...deps }: CreateRespon
 
 async function answerLive(started: StartedTurn, deps: AnswerDeps, context: RequestContext): Promise<Reply> {
   const { turn, request } = started;
-  const { head, headers, ...runningAnswer } = await startAnswer(started, deps, context);
-  let searchHeader: Readonly<Record<string, string>> = {};
+  const { head, headers: streamHeaders, ...runningAnswer } = await startAnswer(started, deps, context);
+  let resultHeaders: Readonly<Record<string, string>> = {};
   const batches = persistTurn(runningAnswer.batches, {
     turn,
     async storeTurn(result) {
-      searchHeader = encodeSearchHeader(result);
-      const { response, record } = runningAnswer.finish(result);
+      const { response, record, headers } = runningAnswer.finish(result);
+      resultHeaders = { ...headers, ...encodeSearchHeader(result) };
       await turn.complete(record);
       return response;
     },
@@ -66,10 +66,12 @@ async function answerLive(started: StartedTurn, deps: AnswerDeps, context: Reque
   if (request.wire.stream === true) {
     const encoder = createResponseStreamEncoder(head);
     const hasTools = (request.wire.tools ?? []).length > 0;
-    return hasTools ? createSearchStreamReply(batches, encoder, headers) : createStreamReply(batches, encoder, headers);
+    return hasTools
+      ? createSearchStreamReply(batches, encoder, streamHeaders)
+      : createStreamReply(batches, encoder, streamHeaders);
   }
   const response = await readFinalResponse(batches);
-  return createJsonReply(response, { ...headers, ...searchHeader });
+  return createJsonReply(response, resultHeaders);
 }
 
 async function readFinalResponse(batches: AsyncIterable<readonly ResponseEvent[]>): Promise<ResponseObject> {

@@ -5,6 +5,7 @@ import type { FitHistory } from '../../../generation/fit-history.ts';
 import { toUnixSeconds, type Clock } from '../../../lib/clock.ts';
 import type { Turn, TurnResult } from '../../../resources/responses/response.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
+import { listUnparsedCalls } from '../../unparsed-calls.ts';
 import type { ParsedResponseRequest } from './parse-response-request.ts';
 import { encodeDroppedHeader } from './dropped-header.ts';
 import { encodeResponse, type ResponseObject } from './encode.ts';
@@ -28,8 +29,12 @@ export interface RunningAnswer {
   readonly head: ResponseHead;
   readonly batches: AsyncIterable<readonly GenerationEvent[]>;
   readonly headers: Readonly<Record<string, string>>;
-  /** Returns the final response object, and the turn to store. */
-  finish(result: GenerationResult): { readonly response: ResponseObject; readonly record: TurnResult };
+  /** Returns the final response object, the turn to store, and the headers of a response that is not streamed. */
+  finish(result: GenerationResult): {
+    readonly response: ResponseObject;
+    readonly record: TurnResult;
+    readonly headers: Readonly<Record<string, string>>;
+  };
 }
 
 /** Starts the generation of a started turn. @throws ServiceError of any kind from decoding or generation. */
@@ -44,17 +49,22 @@ export async function startAnswer(
   const generation = await fitHistory({ ...shortenable, droppableTurns: turns }, resolved, context);
   const created = toUnixSeconds(createdAt ?? clock.now());
   const head = { id, created, model: wire.model, requestFields: encodeRequestFields(wire, resolved.entry) };
+  const createHeaders = (unparsed: readonly string[]): Readonly<Record<string, string>> => ({
+    ...encodeIgnoredHeader([...listIgnored(generation.ignored), ...unparsed]),
+    ...encodeDroppedHeader(turn.olderItems + countDroppedItems(generation.droppedTurns)),
+  });
   return {
     head,
     batches: generation.batches,
-    headers: {
-      ...encodeIgnoredHeader(listIgnored(generation.ignored)),
-      ...encodeDroppedHeader(turn.olderItems + countDroppedItems(generation.droppedTurns)),
-    },
+    headers: createHeaders([]),
     finish(result) {
       const response = encodeResponse(head, result, toUnixSeconds(clock.now()));
       const output = response.output.map((item) => ({ id: item.id, json: JSON.stringify(item) }));
-      return { response, record: { json: JSON.stringify(response), input, output, isStored: wire.store ?? true } };
+      return {
+        response,
+        record: { json: JSON.stringify(response), input, output, isStored: wire.store ?? true },
+        headers: createHeaders(listUnparsedCalls(result)),
+      };
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Generate } from '../../../generation/generation.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createJsonReply, createStreamReply, type Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
+import { listUnparsedCalls } from '../../unparsed-calls.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
@@ -47,14 +48,18 @@ export function createMessagesEndpoint({ generate, catalogue, clock, strict = fa
       const head = { requestId: context.requestId, model, startedAt: clock.now() };
       const request = decodeMessagesRequest(wire);
       const { batches, ignored } = await generate(request, resolved, context);
-      const headers = encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]);
+      const ignoredNames = [...listIgnoredMessagesFields(wire, ignored), ...unknown];
       if (wire.stream === true) {
+        const headers = encodeIgnoredHeader(ignoredNames);
         const encoder = createMessageStreamEncoder(head);
         if (!request.serverTools) return createStreamReply(batches, encoder, headers);
         return createSearchStreamReply(batches, encoder, headers);
       }
       const result = await collectResult(batches);
-      return createJsonReply(encodeMessage(head, result), { ...headers, ...encodeSearchHeader(result) });
+      return createJsonReply(encodeMessage(head, result), {
+        ...encodeIgnoredHeader([...ignoredNames, ...listUnparsedCalls(result)]),
+        ...encodeSearchHeader(result),
+      });
     },
   };
 }

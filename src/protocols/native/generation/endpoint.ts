@@ -12,6 +12,7 @@ import { decodeChatFields } from '../../fields/decode-chat.ts';
 import { decodeServerTools } from '../../fields/decode-server-tools.ts';
 import { isTranslationModel } from '../../fields/translation-rules.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
+import { listUnparsedCalls } from '../../unparsed-calls.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel } from '../../resolve-model.ts';
@@ -82,12 +83,13 @@ function createGenerationEndpoint(
         ...omitNullish({ serverTools: decodeServerTools(fields, { reportsSources: true }) }),
       };
       const { batches, ignored } = await generate(request, resolved, context);
-      const headers = encodeIgnoredHeader([
+      const ignoredNames = [
         ...listIgnoredGenerationFields(wire, fields, format, ignored),
         ...unknown,
         ...listIgnoredPlugins(requestHeaders),
-      ]);
+      ];
       if (isStreamed) {
+        const headers = encodeIgnoredHeader(ignoredNames);
         const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
         const encoder = createGenerationStreamEncoder(format, context.requestId);
         if (!request.serverTools) return createStreamReply(source, encoder, headers);
@@ -95,7 +97,7 @@ function createGenerationEndpoint(
       }
       const result = await collectResult(batches);
       return createJsonReply(encodeGeneration(result, format, context.requestId), {
-        ...headers,
+        ...encodeIgnoredHeader([...ignoredNames, ...listUnparsedCalls(result)]),
         ...encodeSearchHeader(result),
       });
     },
