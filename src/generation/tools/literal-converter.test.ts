@@ -9,6 +9,10 @@ test('converts complete Python literals', () => {
     ['(1, 2)', '[1, 2]'],
     ['None', 'null'],
     ['[]', '[]'],
+    ['{}', '{}'],
+    ["{'urgent', 'bug'}", '["urgent", "bug"]'],
+    ['{1, 2}', '[1, 2]'],
+    ["{'a': {'x'}, 'b': [{}]}", '{"a": ["x"], "b": [{}]}'],
   ] as const)
     assert.equal(convertLiteral(text), json, text);
 });

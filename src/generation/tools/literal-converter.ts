@@ -16,7 +16,11 @@ export interface LiteralConverter {
 type Kind = 'arguments' | 'object' | 'list' | 'value';
 
 interface Frame {
-  readonly kind: Kind;
+  kind: Kind;
+  /** JSON text of the first element between braces: a key if a colon follows, else an element of a Python set. */
+  firstElement?: string;
+  /** Whether the list ends with a brace. */
+  isSet?: boolean;
   count: number;
   expects: 'key' | 'assignment' | 'value' | 'separator';
 }
@@ -43,6 +47,8 @@ export function createLiteralConverter({
   let token: 'none' | 'word' | 'string' = 'none';
   /** Key of the current argument. */
   let argument = '';
+  /** Key of the current object's first member. */
+  let firstKey = '';
   /** Whether the string has ended, unless the next sign shows that its quote belongs to it. */
   let mayHaveEnded = false;
   /** Blanks after such a quote. */
@@ -60,13 +66,28 @@ export function createLiteralConverter({
   const getFrame = (): Frame => frames.at(-1) ?? createFrame(kind);
   const isKey = (): boolean => getFrame().expects === 'key';
 
-  const writeKey = (key: string): void => {
+  const writeKey = (key: string, json: string): void => {
     const frame = getFrame();
+    frame.expects = 'assignment';
+    if (frame.kind === 'object' && frame.count === 0) {
+      frame.firstElement = json;
+      firstKey = key;
+      return;
+    }
     if (frame.kind === 'arguments') {
       argument = key;
       writer.startKey(key);
-    } else writer.write(`${frame.count > 0 ? ', ' : ''}${JSON.stringify(key)}: `);
-    frame.expects = 'assignment';
+    } else writer.write(`, ${JSON.stringify(key)}: `);
+  };
+  /** Ends the first element between braces that no colon follows: the braces are those of a set, which becomes a list. */
+  const startSet = (): void => {
+    const frame = getFrame();
+    if (frame.kind !== 'object' || frame.firstElement === undefined || frame.expects !== 'assignment') return;
+    writer.write(`[${frame.firstElement}`);
+    frame.kind = 'list';
+    frame.count = 1;
+    frame.expects = 'separator';
+    frame.isSet = true;
   };
   const startValue = (json: string): void => {
     const frame = getFrame();
@@ -80,7 +101,7 @@ export function createLiteralConverter({
 
   const endWord = (): void => {
     token = 'none';
-    if (isKey()) return writeKey(text);
+    if (isKey()) return writeKey(text, toJsonWord(text.trimEnd()));
     const word = text.trimEnd();
     startValue((getFrame().kind === 'arguments' ? toJson(word, argument) : undefined) ?? toJsonWord(word));
     endValue();
@@ -94,7 +115,7 @@ export function createLiteralConverter({
   const endString = (): void => {
     token = 'none';
     const rest = text.slice(0, text.length - quote.length);
-    if (isKey()) return writeKey(rest);
+    if (isKey()) return writeKey(rest, JSON.stringify(rest));
     writer.write(`${escapeJson(rest)}"`);
     endValue();
   };
@@ -150,18 +171,23 @@ export function createLiteralConverter({
 
   const open = (opened: Kind): boolean => {
     if (getFrame().expects !== 'value' || frames.length > DEPTH_MAX) return false;
-    startValue(opened === 'object' ? '{' : '[');
+    // The first element between braces decides what they are.
+    startValue(opened === 'object' ? '' : '[');
     frames.push(createFrame(opened));
     return true;
   };
   const close = (closed: Kind): boolean => {
-    if (frames.length < 2 || getFrame().kind !== closed) return false;
-    writer.write(closed === 'object' ? '}' : ']');
+    if (closed === 'object') startSet();
+    const { kind: opened, isSet = false, count } = getFrame();
+    if (frames.length < 2 || (isSet ? 'object' : opened) !== closed) return false;
+    const isEmptyObject = opened === 'object' && count === 0;
+    writer.write(opened === 'object' ? (isEmptyObject ? '{}' : '}') : ']');
     frames.pop();
     endValue();
     return true;
   };
   const takeSeparator = (): boolean => {
+    startSet();
     const frame = getFrame();
     if (frame.expects !== 'separator' || frame.kind === 'value') return false;
     frame.expects = frame.kind === 'list' ? 'value' : 'key';
@@ -170,6 +196,7 @@ export function createLiteralConverter({
   const takeAssignment = (): boolean => {
     const frame = getFrame();
     if (frame.expects !== 'assignment') return false;
+    if (frame.kind === 'object' && frame.count === 0) writer.write(`{${JSON.stringify(firstKey)}: `);
     frame.expects = 'value';
     return true;
   };
@@ -237,7 +264,7 @@ export function createLiteralConverter({
         endString();
       }
       if (getFrame().expects === 'value' && getFrame().kind !== 'list') writer.write('null');
-      while (frames.length > 1) close(getFrame().kind);
+      while (frames.length > 1) close(getFrame().isSet ? 'object' : getFrame().kind);
     },
   };
 }
@@ -267,7 +294,8 @@ const createFrame = (kind: Kind): Frame => ({
 
 /** Signs that may follow a string; `<` starts the mark that ends a call. */
 const SIGNS_AFTER_STRING = ',)]}<';
-const SIGNS_AFTER_KEY = ':=';
+/** A comma or a brace follows an element of a set. */
+const SIGNS_AFTER_KEY = ':=,}';
 
 const WORD_CHARACTERS_MAX = 1_024;
 const isWordCharacter = (character: string): boolean => /[\p{L}\p{N}_.+-]/u.test(character);
