@@ -28,8 +28,11 @@ export async function lockForBackup(folder: string): Promise<FileLock> {
   }
 }
 
-/** A service of another user could not read the state of root's lock, and would delete nothing after a kill of root's backup. */
-function giveToFolderOwner(path: string, folder: string): void {
+/**
+ * Gives a file that root has created in the data folder to the owner of that folder: the service could neither read the
+ * state of root's lock nor write to root's folder.
+ */
+export function giveToFolderOwner(path: string, folder: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
   chownSync(path, uid, gid);

@@ -136,6 +136,16 @@ describe('backup', () => {
     assert.deepEqual(await verifyBackup(target, manifest, { signal: NEVER }), []);
   });
 
+  it('removes the copy of the database that a killed backup has left, and no other file', async (t) => {
+    const { folder, openTarget, run } = await createService(t);
+    const work = join(folder, 'work');
+    mkdirSync(work);
+    for (const name of ['20260102T030405006Z-abcdef.db', 'before-0002-conversations-20260102T030405006Z.db'])
+      writeFileSync(join(work, name), '');
+    await run(await openTarget());
+    assert.deepEqual(readdirSync(work), ['before-0002-conversations-20260102T030405006Z.db']);
+  });
+
   it('is one at a time', async (t) => {
     const { openTarget, run, data, blobs } = await createService(t);
     const target = await openTarget();
@@ -198,7 +208,15 @@ describe('backup', () => {
   it('has every small file of the data folder, whatever its name, and no lock, log or state of a process', async (t) => {
     const { data, folder } = await createService(t);
     const config = join(folder, 'elsewhere.yaml');
-    for (const name of ['future-secret', 'parley.db', 'parley.db-wal', 'backup.lock', 'server.json', 'x.tmp'])
+    for (const name of [
+      'future-secret',
+      'parley.db',
+      'parley.db-wal',
+      'parley.db-reserve',
+      'backup.lock',
+      'server.json',
+      'x.tmp',
+    ])
       writeFileSync(join(data, name), '');
     writeFileSync(config, '');
     const files = await listDataFiles(data, { configFile: config, excluded: new Set([join(data, 'parley.db')]) });

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { mapWithConcurrency } from '../lib/map-with-concurrency.ts';
 import { readDiskSpace } from '../lib/read-disk-space.ts';
 import type { ReferencedBlob } from '../store/referenced-blobs.ts';
 import type { SnapshotContent, SnapshotSource } from '../store/snapshots/snapshot.ts';
-import { lockForBackup } from './backup-lock.ts';
+import { giveToFolderOwner, lockForBackup } from './backup-lock.ts';
 import { listBackupIds, type BackupTarget } from './backup-target.ts';
 import type { DataFile } from './data-files.ts';
 import { readHash } from './hash-stream.ts';
+import { mapUntilFailure } from './map-until-failure.ts';
 import { BACKUP_COPY_CONCURRENCY, BACKUP_SPARE_BYTES } from './limits.ts';
 import { BACKUP_FORMAT, getDatabaseName, getFileName, type BackupManifest, type BackupObject } from './manifest.ts';
 
@@ -58,7 +58,7 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
   const databaseFile = join(workFolder, `${id}.db`);
   try {
     const objects = await target.listObjects();
-    await mkdir(workFolder, { recursive: true, mode: 0o700 });
+    await prepareWorkFolder(workFolder, dataFolder);
     await checkFreeBytes(workFolder, await source.getSizeBytes());
     const content = await source.write(databaseFile, {
       signal: options.signal,
@@ -86,6 +86,15 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
     await rm(databaseFile, { force: true });
     lock.release();
   }
+}
+
+const BACKUP_ID = /^\d{8}T\d{9}Z-[0-9a-f]{6}/;
+
+/** Creates the folder and removes copies of the database that killed backups have left. Requires the lock. */
+async function prepareWorkFolder(folder: string, dataFolder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (dirname(folder) === dataFolder) giveToFolderOwner(folder, dataFolder);
+  for (const name of await readdir(folder)) if (BACKUP_ID.test(name)) await rm(join(folder, name), { force: true });
 }
 
 /** Returns an ID that sorts by time: `20261127T082350123Z-1a2b3c`. */
@@ -140,7 +149,7 @@ async function copyBlobs(
     options.onProgress?.({ phase: 'blobs', doneBytes, totalBytes });
   };
   onBytes(0);
-  const copies = await mapWithConcurrency(blobs, BACKUP_COPY_CONCURRENCY, async (blob): Promise<BlobCopy> => {
+  const copies = await mapUntilFailure(blobs, BACKUP_COPY_CONCURRENCY, async (blob): Promise<BlobCopy> => {
     options.signal.throwIfAborted();
     const existing = await findInTarget(options.target, blob, { known, objects, onBytes });
     return existing ? { object: existing, isNew: false } : await copyBlob(options, blob, onBytes);

@@ -15,7 +15,7 @@ export interface DataFile {
 const PROCESS_FILES = new Set(['server.json']);
 
 /** Databases, their logs, locks, and files that are being written. */
-const EXCLUDED_SUFFIX = /(?:\.lock|\.tmp|\.part|-wal|-shm|-journal)$/;
+const EXCLUDED_SUFFIX = /(?:\.lock|\.tmp|\.part|-wal|-shm|-journal|-reserve)$/;
 
 /** Name of the configuration file in the restored data folder. */
 const CONFIG_NAME = 'parley.yaml';

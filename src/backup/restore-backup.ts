@@ -7,11 +7,11 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { ServiceError } from '../core/error.ts';
 import { getErrorCode } from '../lib/error-code.ts';
 import { syncToDisk } from '../lib/durable-file.ts';
-import { mapWithConcurrency } from '../lib/map-with-concurrency.ts';
 import { readDiskSpace } from '../lib/read-disk-space.ts';
 import { listBackupIds, type BackupTarget } from './backup-target.ts';
 import { DamagedObjectError } from './encryption.ts';
 import { hashStream, readHash } from './hash-stream.ts';
+import { mapUntilFailure } from './map-until-failure.ts';
 import { BACKUP_COPY_CONCURRENCY } from './limits.ts';
 import type { BackupManifest, BackupObject } from './manifest.ts';
 
@@ -59,7 +59,7 @@ export async function verifyBackup(
   { signal, onProgress }: VerifyOptions,
 ): Promise<readonly ObjectDamage[]> {
   const onBytes = createByteCounter(manifest, onProgress);
-  const checked = await mapWithConcurrency(listObjects(manifest), BACKUP_COPY_CONCURRENCY, (object) =>
+  const checked = await mapUntilFailure(listObjects(manifest), BACKUP_COPY_CONCURRENCY, (object) =>
     findDamage(object, async () => {
       signal.throwIfAborted();
       return await readHash(await target.read(object.name), onBytes);
@@ -110,7 +110,7 @@ async function restoreObjects(
   { folder, blobs, checkDatabase, signal, onProgress }: RestoreOptions,
 ): Promise<readonly ObjectDamage[]> {
   const onBytes = createByteCounter(manifest, onProgress);
-  const damage = await mapWithConcurrency(manifest.blobs, BACKUP_COPY_CONCURRENCY, (object) =>
+  const damage = await mapUntilFailure(manifest.blobs, BACKUP_COPY_CONCURRENCY, (object) =>
     findDamage(object, async () => {
       const { stream, getHash } = hashStream(await target.read(object.name), onBytes);
       await blobs.put(object.name, stream, { signal });

@@ -20,6 +20,9 @@ export const getBackupsFolder = (config: Pick<Config, 'data'>): string => join(c
 
 export const getDatabaseFile = (config: Pick<Config, 'store'>): string => config.store.url.slice('sqlite:'.length);
 
+/** Age in ms of an unfinished upload in a bucket that no running backup has. */
+const STALE_UPLOAD_MS = 24 * 3_600_000;
+
 interface TargetOptions {
   /** Folder, or `s3://bucket/prefix`. */
   readonly location: string;
@@ -85,8 +88,8 @@ export async function runBackup(
   try {
     target = await openWith({ ...options, spoolFolder: join(workFolder, 'parts') }, openBackupTarget);
     blobs = await openBlobStore({ url: config.blobs.url, folder: join(config.data, 'blobs'), environment });
-    // The lock keeps other backups away, so whatever is unfinished is a remainder.
-    if (targetLock) await target.removeStaleUploads(systemClock.now());
+    // The lock of a folder keeps other backups away, so whatever is unfinished is a remainder.
+    await target.removeStaleUploads(systemClock.now() - (targetLock ? 0 : STALE_UPLOAD_MS));
     const databaseFile = getDatabaseFile(config);
     const result = await createBackup({
       ...options,
