@@ -85,6 +85,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
       'test/crash/server-deployments.test.ts',
       'src/capabilities/search-index/test/process/search-recall.test.ts',
       'test/crash/batches.test.ts',
+      'test/process/backup.test.ts',
       'src/capabilities/research/test/process/research.test.ts',
     ],
     isolation: 'process',

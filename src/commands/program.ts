@@ -21,9 +21,11 @@ import type { CommandCapability } from './command-capability.ts';
 import { createBackupCommand } from './backup-command.ts';
 import { createConfigCommand } from './config-command.ts';
 import { createConversationsCommand } from './conversations-command.ts';
+import { createDiskCommand } from './disk-command.ts';
 import { createEnginesCommand } from './engines-command.ts';
 import { createJobsCommand } from './jobs-command.ts';
 import { createKeysCommand } from './keys-command.ts';
+import { createMigrateCommand } from './migrate-command.ts';
 import { createModelsCommand } from './models-command.ts';
 import { readPackageVersion } from './read-package-version.ts';
 import { createRestoreCommand } from './restore-command.ts';
@@ -84,6 +86,8 @@ export function createProgram(
     createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
     createBackupCommand({ load, env, stdout, stderr }),
     createRestoreCommand({ load, env, stdout, stderr }),
+    createDiskCommand({ load, env, stdout }),
+    createMigrateCommand({ load, stdout }),
     createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     createModelsCommand({
       open: async (flags) => {

@@ -75,3 +75,11 @@ export const BEAM_WIDTH_MAX = 10;
 
 /** Free share of the disk of the data folder below which /ready reports it as nearly full. */
 export const DISK_FREE_SHARE_MIN = 0.05;
+
+/**
+ * Days that a response, an ended batch, and a revoked or expired key are kept. Configurable. The first two are the periods
+ * of OpenAI's responses and of the platform's batch lists. Beyond: the row is removed.
+ */
+export const RESPONSES_DAYS = 30;
+export const BATCHES_DAYS = 30;
+export const KEYS_DAYS = 90;

@@ -32,6 +32,9 @@ import {
   IMAGES_BYTES_MAX,
   IMAGES_WORKSPACE_BYTES_MAX,
   FILES_COUNT_MAX,
+  BATCHES_DAYS,
+  KEYS_DAYS,
+  RESPONSES_DAYS,
   RESEARCH_MINUTES_DEFAULT,
   RESEARCH_MINUTES_MAX,
   RESEARCH_PAGES_DEFAULT,
@@ -183,6 +186,8 @@ export const ConfigSchema = z.strictObject({
     ).optional(),
     /** Whether the start checks the database for damage, and refuses a damaged one. */
     startCheck: flag.default(true),
+    /** Copy an existing database before a new version changes it: docs/guides/upgrading.md. */
+    backupBeforeMigration: flag.default(true),
   }),
   disk: createSection({
     /** Free share of the disk of the data folder, from 0 to 1, below which /ready reports it. */
@@ -291,12 +296,18 @@ export const ConfigSchema = z.strictObject({
     totalBytesMax: imageBytes.default(IMAGES_BYTES_MAX),
     workspaceBytesMax: imageBytes.default(IMAGES_WORKSPACE_BYTES_MAX),
   }),
-  /** Days that data is kept. Default: until it is deleted. */
+  /** Days that data is kept; 0: until it is deleted. docs/retention.md lists everything. */
   retention: createSection({
     /** After the last change of the conversation or its items. */
-    conversationsDays: wholeNumber(1, 36_500).optional(),
+    conversationsDays: wholeNumber(0, 36_500).default(0),
     /** After the creation of the response. */
-    responsesDays: wholeNumber(1, 36_500).optional(),
+    responsesDays: wholeNumber(0, 36_500).default(RESPONSES_DAYS),
+    /** After the end of the batch. Its files stay. */
+    batchesDays: wholeNumber(0, 36_500).default(BATCHES_DAYS),
+    /** After the creation of the file. Inputs of batches that have not ended stay. */
+    filesDays: wholeNumber(0, 36_500).default(0),
+    /** After the key was revoked or expired. */
+    keysDays: wholeNumber(0, 36_500).default(KEYS_DAYS),
   }),
   /** Time zone of times that some APIs return as text. */
   timezone: checkedText(isTimezone, 'must be a time zone such as UTC or Asia/Shanghai').default('UTC'),

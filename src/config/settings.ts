@@ -89,6 +89,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'store.url', type: 'text' },
   { path: 'disk.freeShareMin', type: 'number' },
   { path: 'store.startCheck', type: 'boolean' },
+  { path: 'store.backupBeforeMigration', type: 'boolean' },
   { path: 'blobs.url', type: 'text' },
   { path: 'files.fileBytesMax', type: 'number' },
   { path: 'files.totalBytesMax', type: 'number' },
@@ -129,6 +130,9 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'images.workspaceBytesMax', type: 'number' },
   { path: 'retention.conversationsDays', type: 'number' },
   { path: 'retention.responsesDays', type: 'number' },
+  { path: 'retention.batchesDays', type: 'number' },
+  { path: 'retention.filesDays', type: 'number' },
+  { path: 'retention.keysDays', type: 'number' },
   { path: 'timezone', type: 'text' },
   { path: 'shutdownGraceMs', type: 'number' },
 ];

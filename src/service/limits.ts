@@ -19,3 +19,9 @@ export const QUOTA_REPORT_MS = 100;
 
 /** Ms between two checks whether the files of the TLS certificate have changed: the delay until a new one is used. */
 export const TLS_FILES_POLL_MS = 2_000;
+
+/** Copies of the database from before migrations that are kept. Beyond: the oldest is removed. */
+export const MIGRATION_BACKUPS_MAX = 3;
+
+/** Free bytes that remain after such a copy. Beyond: the migration is refused. */
+export const MIGRATION_SPARE_BYTES = 64 * 1024 * 1024;

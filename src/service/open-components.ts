@@ -24,6 +24,8 @@ import { createHubIndex, type HubIndex } from '../weights/hub-index.ts';
 import { createRuntimeStore, type RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import { getSpeechRuntime } from '../weights/runtime/speech-runtime.ts';
 import { getCurrentPlatform } from '../weights/runtime/current-platform.ts';
+import { backUpBeforeMigration } from './back-up-before-migration.ts';
+import { getDatabaseFile } from './open-backups.ts';
 import { getConfiguredTemplate } from './chat-template-file.ts';
 import { createWeightsStore, type WeightsStore } from '../weights/weights-store.ts';
 
@@ -52,10 +54,19 @@ async function checkChatTemplate(entry: ModelEntry): Promise<void> {
   });
 }
 
-export const getDatabaseFile = ({ store }: Pick<Config, 'store'>): string => store.url.slice('sqlite:'.length);
+type OnDamage = (damage: DatabaseDamage) => void;
 
-/** @param onDamage Called for each query that found the database damaged. */
-export const openDatabase = (config: Config, onDamage?: (damage: DatabaseDamage) => void): Promise<Store> =>
+/**
+ * Opens the database. An existing one that this version has to migrate is copied first.
+ * @param onDamage Called for each query that found the database damaged.
+ */
+export async function openDatabase(config: Config, onDamage?: OnDamage): Promise<Store> {
+  await backUpBeforeMigration(config);
+  return await openMigratedDatabase(config, onDamage);
+}
+
+/** Opens and migrates the database without copying it. */
+export const openMigratedDatabase = (config: Config, onDamage?: OnDamage): Promise<Store> =>
   openStore({ dialect: createSqliteDialect({ file: getDatabaseFile(config) }), ...(onDamage && { onDamage }) });
 
 export interface KeysHandle {

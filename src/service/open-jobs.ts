@@ -4,6 +4,7 @@ import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { startEventCleanup } from '../resources/responses/event-cleanup.ts';
 import { startRetention } from '../resources/retention/retention.ts';
+import { openDatabaseMaintenance } from './open-database-maintenance.ts';
 import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
@@ -28,6 +29,7 @@ export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise
   const { config, overrides, store, jobNotifier, clock, log, runsCleanup, openModule } = context;
   const { endpoints, meter, engines, extract, batches, modules } = deps;
   const { blobs, reportExtractionEnd } = deps.files;
+  const deleteFile = deps.files.files.delete;
   // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
   const otherHandlers = {
     ...(await batches.createJobHandlers({ endpoints, catalogue: engines.catalogue, meter })),
@@ -35,10 +37,10 @@ export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise
     ...Object.assign({}, ...modules.map(({ jobs }) => jobs)),
   };
   const { engineHost: host } = overrides;
-  const { conversationsDays, responsesDays } = config.retention;
   // Only the primary deletes expired data if there are several processes.
-  const retentionDays = runsCleanup ? { conversationsDays, responsesDays } : KEEP_FOREVER;
-  await openModule('retention', () => startRetention({ store, clock, log, ...retentionDays }));
+  if (runsCleanup)
+    await openModule('retention', () => startRetention({ store, clock, log, periods: config.retention, deleteFile }));
+  if (runsCleanup) await openModule('database maintenance', () => openDatabaseMaintenance(config, log));
   if (runsCleanup) await openModule('event cleanup', () => startEventCleanup({ store, clock, log }));
   return await openModule('jobs', () =>
     openJobWorker({
@@ -55,5 +57,3 @@ export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise
     }),
   );
 }
-
-const KEEP_FOREVER = { conversationsDays: undefined, responsesDays: undefined };

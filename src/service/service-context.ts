@@ -17,7 +17,8 @@ import { createPausableStream } from '../telemetry/pausable-stream.ts';
 import { createPrettyDestination } from '../telemetry/pretty-destination.ts';
 import { checkDatabaseAtStart } from './check-database-at-start.ts';
 import { createDatabaseHealth, type DatabaseHealth } from './database-health.ts';
-import { getDatabaseFile, openDatabase } from './open-components.ts';
+import { getDatabaseFile } from './open-backups.ts';
+import { openDatabase } from './open-components.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 /** The configuration and the collaborators that all modules of a service share. */

@@ -25,6 +25,7 @@ const MODULES = [
   'fake tools',
   'fake',
   'retention',
+  'database maintenance',
   'event cleanup',
   'jobs',
   'key uses',

@@ -118,6 +118,10 @@ export interface BatchStore {
    */
   listWithStoredLines(query: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
   markLinesRemoved(id: string): Promise<void>;
+  /** Lists batches of all tenants that ended before `before`, oldest first, without those that have stored lines. */
+  listEndedBefore(query: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
+  /** Removes an ended batch. Returns false if it does not exist or has not ended. */
+  removeEnded(id: string): Promise<boolean>;
 }
 
 export function createBatchStore(db: Kysely<Database>): BatchStore {
@@ -179,6 +183,20 @@ export function createBatchStore(db: Kysely<Database>): BatchStore {
       return listIds(
         db.selectFrom('batches').select('id').where('lines_until', '<', before).orderBy('lines_until').limit(limit),
       );
+    },
+    async listEndedBefore({ before, limit }) {
+      return listIds(
+        db
+          .selectFrom('batches')
+          .select('id')
+          .where('ended_at', '<', before)
+          .where('lines_until', 'is', null)
+          .orderBy('ended_at')
+          .limit(limit),
+      );
+    },
+    async removeEnded(id) {
+      return hasRow(db.deleteFrom('batches').where('id', '=', id).where('ended_at', 'is not', null).returning('id'));
     },
     async markLinesRemoved(id) {
       await db.updateTable('batches').set({ lines_until: null }).where('id', '=', id).execute();

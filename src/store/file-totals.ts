@@ -15,6 +15,8 @@ export interface FileUsage {
 export interface FileTotalsStore {
   /** Returns the usage without locking it: it may change at once. */
   getUsage(scope: TenantScope): Promise<FileUsage>;
+  /** For the operator: lists the usage of all workspaces, largest first. */
+  listAll(): Promise<readonly (TenantScope & FileUsage)[]>;
   /** Counts active files of a purpose, or of all purposes without one. */
   countActive(scope: TenantScope, purpose?: string): Promise<number>;
   /** Returns the usage and keeps it from changing until the transaction ends. */
@@ -35,6 +37,10 @@ export function createFileTotalsStore(db: Kysely<Database>): FileTotalsStore {
         .where(ownedBy(scope))
         .executeTakeFirst();
       return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
+    },
+    async listAll() {
+      const rows = await db.selectFrom('file_totals').selectAll().orderBy('bytes', 'desc').execute();
+      return rows.map((row) => ({ ...row }));
     },
     async lockUsage({ region, workspace }) {
       await db

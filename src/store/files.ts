@@ -106,6 +106,8 @@ export interface FileStore {
   retireReservation(blob: string, retirement: Retirement & { expiredAt?: number }): Promise<RetiredFile | undefined>;
   /** Lists reservations and unfinished deletions whose lease ended before `before`. */
   listExpired(query: { before: number; limit: number }): Promise<readonly ExpiredFile[]>;
+  /** Lists files of all tenants created before `before`, oldest first, without inputs of batches that have not ended. */
+  listCreatedBefore(query: { before: number; limit: number }): Promise<readonly FileRecord[]>;
   /** Removes the row of a file that is being deleted. */
   remove(blob: string): Promise<void>;
   /** Returns those of the blob names that have a row, in any state. */
@@ -127,6 +129,7 @@ export function createFileStore(db: Kysely<Database>): FileStore {
     retire: (scope, id, retirement) => retireFile(db, scope, id, retirement),
     retireReservation: (blob, retirement) => retireReservation(db, blob, retirement),
     listExpired: (query) => listExpiredFiles(db, query),
+    listCreatedBefore: (query) => listFilesCreatedBefore(db, query),
     remove: (blob) => removeFile(db, blob),
     filterReferenced: (blobs) => filterReferencedBlobs(db, blobs),
   };
@@ -351,6 +354,31 @@ async function listExpiredFiles(
     isReserved: state === 'reserved',
     batchId: batchId ?? undefined,
   }));
+}
+
+async function listFilesCreatedBefore(
+  db: Kysely<Database>,
+  { before, limit }: { before: number; limit: number },
+): Promise<readonly FileRecord[]> {
+  const rows = await db
+    .selectFrom('files')
+    .selectAll()
+    .where('created_at', '<', before)
+    .where('state', '=', 'active')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('batches')
+            .select('batches.id')
+            .whereRef('batches.input_file_id', '=', 'files.id')
+            .where('batches.ended_at', 'is', null),
+        ),
+      ),
+    )
+    .orderBy('created_at')
+    .limit(limit)
+    .execute();
+  return rows.map(decode);
 }
 
 async function removeFile(db: Kysely<Database>, blob: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { KeyRecord } from '../core/key.ts';
 import { findById } from './owned-by.ts';
 import { type IdPageQuery, pageById } from './page-by-id.ts';
+import { listIds } from './row-queries.ts';
 import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { KeysTable } from './schema/keys.ts';
@@ -28,6 +29,8 @@ export interface KeyStore {
   hasOtherWorkspace(workspace: string, at: number): Promise<boolean>;
   /** Records that the keys were used at `at`, unless later uses are known. */
   recordUses(ids: readonly string[], at: number): Promise<void>;
+  /** Removes keys that were revoked, or have expired, before `before`. @returns the number of removed keys. */
+  removeEnded(query: { readonly before: number; readonly limit: number }): Promise<number>;
 }
 
 export function createKeyStore(db: Kysely<Database>): KeyStore {
@@ -79,6 +82,14 @@ export function createKeyStore(db: Kysely<Database>): KeyStore {
         .limit(1)
         .executeTakeFirst();
       return row !== undefined;
+    },
+    async removeEnded({ before, limit }) {
+      const ended = db
+        .selectFrom('keys')
+        .select('id')
+        .where((eb) => eb.or([eb('revoked_at', '<', before), eb('expires_at', '<', before)]))
+        .limit(limit);
+      return (await listIds(db.deleteFrom('keys').where('id', 'in', ended).returning('id'))).length;
     },
     async recordUses(ids, at) {
       await db

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { PeriodicTask } from '../../lib/periodic-task.ts';
+import { ServiceError } from '../../core/error.ts';
 import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
 import type { Store } from '../../store/store.ts';
 import { insertTestRun } from '../responses/__fixtures__/insert-test-run.ts';
-import { startRetention, type RetentionDeps } from './retention.ts';
+import { startRetention, type RetentionPeriods } from './retention.ts';
 
 /** Polls until the condition holds, because the cleanup runs concurrently. */
 async function waitUntil(description: string, poll: () => Promise<boolean>): Promise<void> {
@@ -24,16 +25,31 @@ const clock = { now: () => nowMs, monotonic: () => 0 };
 let store: Store;
 let intervals: (() => void)[];
 let logLines: string[];
+let busyFiles: Set<string>;
 let retention: PeriodicTask | undefined;
 
-const start = (days: Partial<RetentionDeps>, other: Store = store): PeriodicTask => {
+/** Deletes the row of a file; `busyFiles` are read by a batch that began after the list. */
+const deleteFile = async (_owner: unknown, id: string): Promise<void> => {
+  if (busyFiles.delete(id)) throw new ServiceError('conflict', 'in use');
+  const retired = await store.files.retire(SCOPE, id, { leaseUntil: nowMs, at: nowMs });
+  assert.ok(retired);
+  await store.files.remove(retired.blob);
+};
+const insertFile = async (id: string, createdAt: number): Promise<void> => {
+  const reservation = { ...SCOPE, blob: `upload_${id}`, keyId: 'key_1', bytes: 1, leaseUntil: START, at: createdAt };
+  await store.files.reserve(reservation);
+  const metadata = { name: '', description: '', purpose: 'batch', sizeBytes: 1, md5: '' };
+  await store.files.activate(reservation.blob, { ...metadata, id, sortKey: id, number: 1, createdAt });
+};
+
+const start = (days: Partial<RetentionPeriods>, other: Store = store): PeriodicTask => {
   const log = { info: (text: string) => logLines.push(text), warn: (text: string) => logLines.push(text) };
   const startInterval = (_ms: number, run: () => void) => {
     intervals.push(run);
     return () => intervals.splice(intervals.indexOf(run), 1);
   };
-  const none = { conversationsDays: undefined, responsesDays: undefined };
-  retention = startRetention({ store: other, clock, log: { ...log }, startInterval: startInterval, ...none, ...days });
+  const periods = { conversationsDays: 0, responsesDays: 0, batchesDays: 0, filesDays: 0, keysDays: 0, ...days };
+  retention = startRetention({ store: other, clock, log: { ...log }, startInterval, periods, deleteFile });
   return retention;
 };
 
@@ -41,6 +57,7 @@ beforeEach(async () => {
   nowMs = START;
   intervals = [];
   logLines = [];
+  busyFiles = new Set();
   store = await openTestStore();
 });
 afterEach(async () => {
@@ -60,6 +77,38 @@ const insertResponse = async (id: string, createdAt: number) => {
   await store.responses.insert({ ...SCOPE, id, createdAt, ...sizes });
   await store.items.insert({ ...SCOPE, container: id }, [{ id: `msg_${id}`, json: '{}' }], { position: 0 });
 };
+const insertBatch = async (id: string, endedAt: number | undefined, { linesUntil }: { linesUntil?: number } = {}) => {
+  const owner = { ...SCOPE, keyId: 'key_1' };
+  const blobs = { inputBlob: 'input', outputBlob: `o_${id}`, errorBlob: `e_${id}` };
+  const fields = { endpoint: '/v1/chat/completions', inputFileId: 'file_1', completionWindow: '24h', windowMs: DAY };
+  await store.batches.insert({ ...owner, ...blobs, ...fields, id, metadata: new Map(), createdAt: 0, name: '' });
+  await store.jobs.insert({
+    id: `job_${id}`,
+    kind: 'batch',
+    subject: id,
+    owner,
+    payload: {},
+    priority: 1,
+    attemptsMax: 1,
+    createdAt: 0,
+    runAfter: 0,
+  });
+  if (endedAt !== undefined) await store.batches.update(id, { status: 'completed', endedAt, linesUntil });
+};
+const insertKey = (id: string, ends: { revokedAt?: number; expiresAt?: number }) =>
+  store.keys.insert({
+    hash: `hash-${id}`,
+    record: {
+      ...SCOPE,
+      id,
+      name: '',
+      hint: 'wxyz',
+      createdAt: 0,
+      expiresAt: ends.expiresAt,
+      revokedAt: ends.revokedAt,
+      usedAt: undefined,
+    },
+  });
 const findRemaining = async () => ({
   conversations: (await store.conversations.list({ limit: 500 })).map(({ id }) => id),
   responses: (await store.responses.list({ limit: 500 })).map(({ id }) => id),
@@ -130,6 +179,54 @@ describe('retention', () => {
     await waitForRemaining(['conv_old'], []);
   });
 
+  it('removes batches some days after their end, with their jobs', async () => {
+    await insertBatch('batch_ended', START - 3 * DAY - 1);
+    await insertBatch('batch_young', START - 3 * DAY);
+    await insertBatch('batch_lines', START - 3 * DAY - 1, { linesUntil: 1 });
+    await insertBatch('batch_running', undefined);
+    start({ batchesDays: 3 });
+    await waitForCleanup();
+    const found = async (id: string) => [
+      (await store.batches.find(SCOPE, id)) !== undefined,
+      (await store.jobs.findBySubject('batch', id)) !== undefined,
+    ];
+    assert.deepEqual(await found('batch_ended'), [false, false]);
+    for (const id of ['batch_young', 'batch_lines', 'batch_running'])
+      assert.deepEqual(await found(id), [true, true], id);
+  });
+
+  it('removes files some days after their creation, except inputs of batches that have not ended', async () => {
+    const old = START - 3 * DAY - 1;
+    for (const [id, createdAt] of [
+      ['file_old', old],
+      ['file_1', old],
+      ['file_young', old + 1],
+    ] as const)
+      await insertFile(id, createdAt);
+    await insertBatch('batch_running', undefined);
+    busyFiles.add('file_old');
+    start({ filesDays: 3 });
+    await waitForCleanup();
+    const files = await store.files.list(SCOPE, { limit: 9 });
+    assert.deepEqual(files.map(({ id }) => id).toSorted(), ['file_1', 'file_young']);
+  });
+
+  it('removes keys some days after they were revoked or expired, and never a valid one', async () => {
+    const old = START - 3 * DAY - 1;
+    await insertKey('key_revoked', { revokedAt: old });
+    await insertKey('key_expired', { expiresAt: old });
+    await insertKey('key_revoked_lately', { revokedAt: old + 1 });
+    await insertKey('key_valid', { expiresAt: START + 1 });
+    await insertKey('key_endless', {});
+    for (let at = 0; at < 120; at++) await insertKey(`key_many_${at}`, { revokedAt: at + 1 });
+    start({ keysDays: 3 });
+    await waitForCleanup();
+    assert.deepEqual(
+      (await store.keys.list({ limit: 500 })).map(({ id }) => id),
+      ['key_endless', 'key_revoked_lately', 'key_valid'],
+    );
+  });
+
   it('continues until all expired records are removed', async () => {
     for (let at = 0; at < 130; at++) await insertResponse(`resp_${at}`, at);
     start({ responsesDays: 1 });
@@ -172,6 +269,7 @@ describe('retention', () => {
       { ...store, responses: { ...store.responses, listCreatedBefore: listOlder } },
     );
     for (const run of [...intervals, ...intervals]) run();
+    await waitUntil('a run has begun', async () => lists > 0);
     const listsStarted = lists;
     unblock?.();
     await cleanup.close();

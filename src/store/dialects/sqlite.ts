@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Dialect, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
-import { STORE_BUSY_MS_MAX } from '../limits.ts';
+import { STORE_BUSY_MS_MAX, STORE_WAL_BYTES_KEPT } from '../limits.ts';
 import type { StoreDialect } from './dialect.ts';
 import { createDiskReserve } from './disk-reserve.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -35,7 +35,11 @@ export function createSqliteDialect({ file }: { file: string }): StoreDialect {
     await makePrivateFile(file);
     const database = openConnection(file);
     try {
+      // Only a database without content accepts this: deleted rows then leave pages that can be released in small steps.
+      database.exec('pragma auto_vacuum = incremental');
       await useWriteAheadLog(database);
+      // A long transaction or a backup lets the log grow; the next checkpoint cuts it to this size.
+      database.exec(`pragma journal_size_limit = ${STORE_WAL_BYTES_KEPT}`);
       // FULL: a commit is on the disk before it is acknowledged, even after a power failure.
       database.exec('pragma synchronous = full');
       const writer = new SqliteConnection(database);

@@ -16,6 +16,7 @@ import { indexRegions } from './0014-index-regions.ts';
 import { keyUses } from './0015-key-uses.ts';
 import { indexTermFormats } from './0016-index-term-formats.ts';
 import { blobHashes } from './0017-blob-hashes.ts';
+import { retention } from './0018-retention.ts';
 
 /**
  * All migrations in order. A released migration never changes: every change is a new migration with the next number.
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyUses,
   indexTermFormats,
   blobHashes,
+  retention,
 ];

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openDiskBlobStore } from '../blobs/disk-blob-store.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { openDatabase } from '../service/open-components.ts';
+import type { DiskUsage } from '../service/read-disk-usage.ts';
+import { createDiskCommand } from './disk-command.ts';
+import { createMigrateCommand } from './migrate-command.ts';
+
+async function createService(t: TestContext) {
+  const data = mkdtempSync(join(tmpdir(), 'parley-disk-'));
+  t.after(() => rmSync(data, { recursive: true }));
+  const load = () => loadConfig({ env: { PARLEY_DATA: data } });
+  const store = await openDatabase(load().config);
+  await store.transaction(({ fileTotals }) =>
+    fileTotals
+      .lockUsage({ region: 'cn-beijing', workspace: 'team-a' })
+      .then(() => fileTotals.addUsage({ region: 'cn-beijing', workspace: 'team-a' }, { files: 2, bytes: 12 })),
+  );
+  await store.close();
+  const run = async (args: readonly string[], isServerRunning = false): Promise<string> => {
+    let output = '';
+    const stdout = { write: (text: string) => (output += text) };
+    const deps = { load, env: {}, stdout, isServerRunning: () => Promise.resolve(isServerRunning) };
+    const command = args[0] === 'migrate' ? createMigrateCommand(deps) : createDiskCommand(deps);
+    await command.exitOverride().parseAsync(args.slice(1), { from: 'user' });
+    return output;
+  };
+  return { data, run };
+}
+
+describe('parley disk', () => {
+  it('shows database, blobs by kind, workspaces and folders', async (t) => {
+    const { data, run } = await createService(t);
+    const blobs = await openDiskBlobStore({ folder: join(data, 'blobs') });
+    const put = (name: string, text: string) =>
+      blobs.put(
+        name,
+        (async function* () {
+          yield Buffer.from(text);
+        })(),
+      );
+    await put('upload_1', '12345');
+    await put('upload_2', '1234567');
+    await put('text_1', '1');
+    mkdirSync(join(data, 'models'));
+    writeFileSync(join(data, 'models', 'a.gguf'), Buffer.alloc(100_000, 'x'));
+    const usage = JSON.parse(await run(['disk', '--json'])) as DiskUsage;
+    assert.deepEqual(usage.blobs, { files: { count: 2, bytes: 12 }, 'extracted texts': { count: 1, bytes: 1 } });
+    assert.deepEqual(usage.workspaces, [{ region: 'cn-beijing', workspace: 'team-a', count: 2, bytes: 12 }]);
+    assert.ok((usage.folders['models']?.bytes ?? 0) >= 100_000);
+    assert.ok(usage.database.tables.some(({ table }) => table === 'files') && usage.database.givesBackSpace);
+    const text = await run(['disk']);
+    for (const part of [/^files +2 +12 B/m, /cn-beijing\/team-a/, /^models /m, /free of/]) assert.match(text, part);
+  });
+
+  it('compacts the database of a stopped service only', async (t) => {
+    const { run } = await createService(t);
+    await assert.rejects(run(['disk', '--compact'], true), /Stop it, then compact/);
+    assert.match(await run(['disk', '--compact']), /^unused +- +0 B/m);
+  });
+});
+
+describe('parley migrate', () => {
+  it('says that a current database is up to date, with and without --dry-run', async (t) => {
+    const { run } = await createService(t);
+    assert.match(await run(['migrate', '--dry-run']), /the database is up to date\nwould copy the database first: no/);
+    assert.equal(await run(['migrate']), 'the database is up to date\n');
+    assert.deepEqual(JSON.parse(await run(['migrate', '--json'])), { applied: [], backup: null });
+  });
+});

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs';
+import { lstat, opendir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openBlobStore } from '../blobs/open-blob-store.ts';
+import type { Config } from '../config/config.ts';
+import { getErrorCode } from '../lib/error-code.ts';
+import {
+  AUDIO_BLOB_PREFIX,
+  BATCH_OUTPUT_BLOB_PREFIX,
+  FILE_BLOB_PREFIX,
+  TEXT_BLOB_PREFIX,
+} from '../resources/files/remove.ts';
+import type { DatabaseUsage } from '../store/maintenance/maintenance.ts';
+import { createSqliteMaintenance } from '../store/maintenance/sqlite-maintenance.ts';
+import { openDatabase } from './open-components.ts';
+import { getBackupsFolder, getDatabaseFile, type Environment } from './open-backups.ts';
+
+/** Bytes of a kind of content, and their number. */
+export interface ContentSum {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+export interface DiskUsage {
+  readonly database: DatabaseUsage;
+  /** Stored blobs by kind. */
+  readonly blobs: Readonly<Record<string, ContentSum>>;
+  /** Files as their workspaces see them, which is what quotas count. */
+  readonly workspaces: readonly (ContentSum & { readonly region: string; readonly workspace: string })[];
+  /** Folders of the service by what they hold. */
+  readonly folders: Readonly<Record<string, { readonly path: string; readonly bytes: number }>>;
+  readonly disk: { readonly freeBytes: number; readonly totalBytes: number };
+}
+
+const BLOB_KINDS: readonly (readonly [prefix: string, kind: string])[] = [
+  [FILE_BLOB_PREFIX, 'files'],
+  [BATCH_OUTPUT_BLOB_PREFIX, 'batch results'],
+  [TEXT_BLOB_PREFIX, 'extracted texts'],
+  [AUDIO_BLOB_PREFIX, 'audio'],
+];
+
+/** Measures what uses how much of the disk. Reads the whole database and lists all blobs. */
+export async function readDiskUsage(config: Config, environment: Environment): Promise<DiskUsage> {
+  const store = await openDatabase(config);
+  try {
+    const { bavail, blocks, bsize } = await statfs(config.data);
+    return {
+      database: await createSqliteMaintenance({ file: getDatabaseFile(config) }).readUsage(),
+      blobs: await readBlobs(config, environment),
+      workspaces: (await store.fileTotals.listAll()).map(({ region, workspace, files, bytes }) => ({
+        region,
+        workspace,
+        count: files,
+        bytes,
+      })),
+      folders: await readFolders(config),
+      disk: { freeBytes: bavail * bsize, totalBytes: blocks * bsize },
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+async function readBlobs(config: Config, environment: Environment): Promise<DiskUsage['blobs']> {
+  const store = await openBlobStore({ url: config.blobs.url, folder: join(config.data, 'blobs'), environment });
+  const kinds: Record<string, { count: number; bytes: number }> = {};
+  try {
+    for await (const { name, sizeBytes } of store.list()) {
+      const kind = BLOB_KINDS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? 'other';
+      const sum = (kinds[kind] ??= { count: 0, bytes: 0 });
+      sum.count += 1;
+      sum.bytes += sizeBytes;
+    }
+    return kinds;
+  } finally {
+    await store.close();
+  }
+}
+
+async function readFolders(config: Config): Promise<DiskUsage['folders']> {
+  const folders: Readonly<Record<string, string>> = {
+    models: config.modelsFolder,
+    engines: config.enginesFolder,
+    'engine state': join(config.data, 'run'),
+    'code interpreter': join(config.data, 'code'),
+    'code inputs': join(config.data, 'code-inputs'),
+    'unfinished uploads': join(config.data, 'blobs', 'incoming'),
+    'database copies': getBackupsFolder(config),
+  };
+  const usage: Record<string, { path: string; bytes: number }> = {};
+  for (const [kind, path] of Object.entries(folders))
+    if (existsSync(path)) usage[kind] = { path, bytes: await measureFolder(path) };
+  return usage;
+}
+
+/** Adds up the disk blocks of all files below a folder. Links are not followed; files that vanish meanwhile count nothing. */
+async function measureFolder(folder: string): Promise<number> {
+  let bytes = 0;
+  try {
+    for await (const entry of await opendir(folder, { recursive: true })) {
+      const stats = await lstat(join(entry.parentPath, entry.name)).catch(() => undefined);
+      // A block of `blocks` has 512 bytes, whatever the file system.
+      bytes += (stats?.blocks ?? 0) * 512;
+    }
+  } catch (error) {
+    if (getErrorCode(error) !== 'ENOENT') throw error;
+  }
+  return bytes;
+}
