@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { spawnPiped } from '../lib/spawn-piped.ts';
+import { BEAT_LINE } from './beats.ts';
 import { collectLastLines } from './last-lines.ts';
 
 /** Parameters of one start. */
@@ -45,6 +46,8 @@ interface ChildRunOptions<Ready> {
   };
   /** Called when the child accepts requests; `startMs` is the time since its start. */
   readonly onReady: (ready: Ready, startMs: number) => void;
+  /** Called for each `BEAT_LINE`. */
+  readonly onBeat?: () => void;
   /** Called once, with the last lines of standard error. */
   readonly onExit: (exit: ChildExit, lastLines: readonly string[]) => void;
 }
@@ -52,7 +55,7 @@ interface ChildRunOptions<Ready> {
 /** Starts a child process and follows it from its start to its exit. */
 export function startChild<Ready>(
   launch: ProcessLaunch<Ready>,
-  { name, log, times, onReady, onExit }: ChildRunOptions<Ready>,
+  { name, log, times, onReady, onBeat, onExit }: ChildRunOptions<Ready>,
 ): ChildProcess {
   const startedAt = Date.now();
   // Standard input shows the child that its parent is alive: it closes when this process ends, and the child then exits.
@@ -83,7 +86,7 @@ export function startChild<Ready>(
     endStart();
     onReady(ready, Date.now() - startedAt);
   };
-  watchHandshake(child, launch, { acceptCalls, signal: settled.signal });
+  watchHandshake(child, launch, { acceptCalls, onBeat, signal: settled.signal });
   const handleExit = (exit: ChildExit): void => {
     if (settled.signal.aborted) return;
     endStart();
@@ -99,10 +102,19 @@ export function startChild<Ready>(
 function watchHandshake<Ready>(
   child: ChildProcess & { readonly stdout: NodeJS.ReadableStream },
   { handshake, waitUntilServing }: ProcessLaunch<Ready>,
-  { acceptCalls, signal }: { readonly acceptCalls: (ready: Ready) => void; readonly signal: AbortSignal },
+  {
+    acceptCalls,
+    onBeat,
+    signal,
+  }: {
+    readonly acceptCalls: (ready: Ready) => void;
+    readonly onBeat: (() => void) | undefined;
+    readonly signal: AbortSignal;
+  },
 ): void {
   let hasHandshake = false;
   createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line === BEAT_LINE) return onBeat?.();
     // Lines may still arrive after the exit.
     if (signal.aborted || hasHandshake) return;
     const ready = handshake(line);

@@ -67,6 +67,7 @@ export async function createEngineProcess<Model>(
           return { ...address, model };
         },
       }),
+      hasBeats: true,
       heartbeat: (up) => (heartbeatClient ??= connect(up)).ping(pingMsMax),
       onGone() {
         heartbeatClient?.close();

@@ -15,6 +15,7 @@ import {
   NO_EXITS,
   type RestartHistory,
 } from './restart-history.ts';
+import { createSilenceTimer, type SilenceTimer } from '../lib/silence-timer.ts';
 import { createTimedAbort } from '../lib/linked-abort.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { getAbortError } from './get-abort-error.ts';
@@ -36,6 +37,8 @@ export interface ChildSpec<Ready> {
   readonly guard?: StartGuard | undefined;
   /** Rejects if the child does not respond. */
   readonly heartbeat?: (ready: Ready) => Promise<void>;
+  /** Whether the child prints a `BEAT_LINE` every second while it works. */
+  readonly hasBeats?: boolean;
   /** Frees the resources of a child that was ready and has ended. */
   readonly onGone?: (ready: Ready) => void;
   /** Whether a child whose call failed still responds. Default: its exit is awaited. */
@@ -81,6 +84,8 @@ export interface SupervisorTimes {
   readonly heartbeatMs: number;
   /** Number of consecutive failed heartbeats after which the child is killed. */
   readonly heartbeatsLostMax: number;
+  /** Time without a beat after which a child that has beats is killed. */
+  readonly silenceMsMax: number;
   /** Delay between an exit and the next start; doubles with each consecutive exit. */
   readonly backoffMsMin: number;
   readonly backoffMsMax: number;
@@ -92,13 +97,15 @@ export interface SupervisorTimes {
   readonly stopMsMax: number;
 }
 
-/** Default times, chosen by Parley. A native engine loads a large model in seconds; a hang is detected in 30 s. */
+/** Default times, chosen by Parley. A native engine loads a large model in seconds; a child without
+ * beats that hangs is detected after lost heartbeats. */
 const SUPERVISOR_TIMES: SupervisorTimes = {
   startMsMax: 300_000,
   progressMs: 30_000,
   waitMsMax: 60_000,
   heartbeatMs: 5_000,
   heartbeatsLostMax: 5,
+  silenceMsMax: 10_000,
   backoffMsMin: 250,
   backoffMsMax: 30_000,
   fileRetryMs: MODEL_FILE_RETRY_MS,
@@ -131,12 +138,14 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   private restartTimer: NodeJS.Timeout | undefined;
   private steadyTimer: NodeJS.Timeout | undefined;
   private stopHeartbeat: () => void = () => undefined;
+  private readonly silence: SilenceTimer;
   private readonly removeGuard: () => void;
 
   constructor(spec: ChildSpec<Ready>, log: SupervisorLog, times: SupervisorTimes) {
     this.spec = spec;
     this.log = log;
     this.times = times;
+    this.silence = createSilenceTimer(times.silenceMsMax, () => this.killSilentChild());
     this.removeGuard = spec.guard?.onRevoked(() => this.child?.kill('SIGKILL')) ?? (() => undefined);
   }
 
@@ -180,6 +189,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     clearTimeout(this.restartTimer);
     this.restartTimer = undefined;
     this.stopHeartbeat();
+    this.silence.stop();
     this.rejectWaiters();
     await this.launching;
     if (this.child) await endChild(this.child, this.times.stopMsMax);
@@ -251,6 +261,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
       name: this.spec.name,
       log: this.log,
       times: this.times,
+      onBeat: () => this.silence.reset(),
       onReady: (ready, startMs) => this.handleReady(child, ready, startMs),
       onExit: (exit, lastLines) => this.handleExit(launch, exit, lastLines),
     });
@@ -264,6 +275,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     this.steadyTimer = setTimeout(() => (this.history = addSteadyRun(this.history)), this.times.steadyMs);
     this.steadyTimer.unref();
     this.log.info('engine process ready', { engine: name, pid: child.pid, ms: startMs, ...getLogFields?.(ready) });
+    if (this.spec.hasBeats) this.silence.start();
     if (heartbeat)
       this.stopHeartbeat = startHeartbeat({
         check: () => heartbeat(ready),
@@ -278,8 +290,20 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     this.nextReady = createQuietResolvers();
   }
 
+  private killSilentChild(): void {
+    const { child } = this;
+    this.silence.stop();
+    this.log.warn('engine process hangs', {
+      engine: this.spec.name,
+      pid: child?.pid,
+      silentMs: this.times.silenceMsMax,
+    });
+    child?.kill('SIGKILL');
+  }
+
   private handleExit(launch: ProcessLaunch<Ready>, exit: ChildExit, lastLines: readonly string[]): void {
     this.stopHeartbeat();
+    this.silence.stop();
     clearTimeout(this.steadyTimer);
     this.child = undefined;
     const exitedReady = this.current;

@@ -52,6 +52,20 @@ describe('an engine that is killed', { skip: getWeightsSkipReason('svc-tiny') },
     assert.equal(((await next.json()) as { usage: { completion_tokens: number } }).usage.completion_tokens, 3);
   });
 
+  test('hangs in mid-stream, is found by its missing beats and replaced', async (t) => {
+    const answer = await chat(parley, { stream: true, max_tokens: 400 });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = (await reader?.read())?.value ?? '';
+    const stoppedAt = performance.now();
+    process.kill(await waitForEnginePid(parley, 'smollm2'), 'SIGSTOP');
+    for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) text += step.value;
+    t.diagnostic(`the hung engine was found after ${Math.round(performance.now() - stoppedAt)} ms`);
+    assert.match(text, /data: \{"error":\{.*"code":"internal_error"/);
+    assert.match(parley.output(), /"silentMs":10000,"msg":"engine process hangs"/);
+    assert.equal((await chat(parley, { max_tokens: 3 })).status, 200);
+    t.diagnostic(`the next answer came after ${Math.round(performance.now() - stoppedAt)} ms`);
+  });
+
   test('before the first event is replaced without an error for the caller', async () => {
     await (await chat(parley, { max_tokens: 1 })).text();
     // A long prompt, so that the engine dies while it evaluates the prompt.

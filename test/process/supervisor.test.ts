@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import { createSupervisor } from '../../src/engines/supervisor.ts';
 import type { ChildExit, ProcessLaunch } from '../../src/engines/child-run.ts';
 import type { ChildSpec, Supervisor, SupervisorTimes } from '../../src/engines/supervisor.ts';
+import { BEAT_LINE } from '../../src/engines/beats.ts';
 import { until } from '../until.ts';
 
 const TIMEOUT = { timeoutMs: 30_000 };
@@ -18,6 +19,7 @@ const TIMES: SupervisorTimes = {
   waitMsMax: 10_000,
   heartbeatMs: 50,
   heartbeatsLostMax: 2,
+  silenceMsMax: 1_000,
   backoffMsMin: 10,
   backoffMsMax: 40,
   fileRetryMs: 600_000,
@@ -147,6 +149,29 @@ describe('supervisor', () => {
     await supervisor.waitUntilReady().catch(() => undefined);
     await until('the child was started four times', TIMEOUT, async () => (warnings.length >= 4 ? true : undefined));
     assert.ok(supervisor.state !== 'ready' || supervisor.pid !== undefined);
+  });
+
+  test('kills a child that prints no more beats, and starts another', async () => {
+    const script = (isFirst: boolean): string =>
+      `${LIVE_SCRIPT} const timer = setInterval(() => console.log('${BEAT_LINE}'), 20);` +
+      (isFirst ? "process.on('SIGUSR2', () => clearInterval(timer));" : '');
+    let starts = 0;
+    const { supervisor, warnings } = createTestSupervisor('', {
+      hasBeats: true,
+      launch: {
+        get args() {
+          return ['-e', script(starts++ === 0)];
+        },
+      },
+    });
+    const first = await supervisor.waitUntilReady();
+    process.kill(first, 'SIGUSR2');
+    const second = await until('another child', TIMEOUT, async () => {
+      const pid = await supervisor.waitUntilReady();
+      return pid === first ? undefined : pid;
+    });
+    assert.ok(second > 1);
+    assert.ok(warnings.some(({ message }) => message === 'engine process hangs'));
   });
 
   test('kills a child after too many failed heartbeats, and starts another', async () => {

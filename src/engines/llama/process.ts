@@ -15,6 +15,7 @@ import {
 } from './limits.ts';
 import { createEmbed } from './embed.ts';
 import { createEngineServer } from './engine-server.ts';
+import { startBeats } from '../beats.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
 import { openNativeModel } from './native-model.ts';
 import { createKvCache } from './kv-cache.ts';
@@ -45,6 +46,7 @@ process.umask(0o077);
 const options = JSON.parse(process.argv[2] ?? '{}') as LlamaProcessArguments;
 
 const model = await openNativeModel(options);
+startBeats();
 // A process that was killed may have left its states in this folder.
 const statesFolder = join(options.stateFolder, 'states');
 rmSync(statesFolder, { recursive: true, force: true });

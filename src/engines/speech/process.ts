@@ -3,6 +3,7 @@
 // The process exits when its standard input closes, so that it never outlives its parent.
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { startBeats } from '../beats.ts';
 import { energyDetector } from './energy-detector.ts';
 import type { ModelFiles, OnnxProcessArguments, OnnxReadyMessage, EmbeddingModelInfo } from './protocol.ts';
 import { createRecognizer } from './recognizer.ts';
@@ -40,6 +41,7 @@ const { handlers, model } = await loadModel(
   options.modelFiles,
   options.threads,
 );
+startBeats();
 const server = createServer(createSpeechServer({ ...handlers, ...options, token: options.token }));
 server.requestTimeout = 0;
 server.keepAliveTimeout = 600_000;

@@ -7,6 +7,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createRpcPeer, type RpcHandlers, type RpcPeer } from '../../lib/rpc-peer.ts';
+import { createSilenceTimer } from '../../lib/silence-timer.ts';
 import type { MeterSnapshot } from '../../telemetry/meter.ts';
 import type { ListenAddress } from '../service.ts';
 import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';
@@ -56,9 +57,6 @@ const BACKOFF_MS_MAX = 30_000;
 
 /** A worker that exits sooner than this has exited early, in ms. */
 const STABLE_LIFETIME_MS = 10_000;
-
-/** A worker hangs when this many checks in a row see no message. A single check can fail because this process paused. */
-const SILENT_CHECKS_MAX = 6;
 
 /** Time limit for a worker to start, in ms. It takes less than a second on an idle machine. */
 const START_TIMEOUT_MS = 60_000;
@@ -175,26 +173,6 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       for (const timer of restarts) clearTimeout(timer);
       await Promise.all([...running].map(([worker, handle]) => drainWorker(worker, handle)));
     },
-  };
-}
-
-interface SilenceTimer {
-  start(): void;
-  reset(): void;
-  stop(): void;
-}
-
-function createSilenceTimer(msMax: number, onSilent: () => void): SilenceTimer {
-  let checks: NodeJS.Timeout | undefined;
-  let silentChecks = 0;
-  return {
-    start() {
-      checks = setInterval(() => {
-        if (++silentChecks >= SILENT_CHECKS_MAX) onSilent();
-      }, msMax / SILENT_CHECKS_MAX);
-    },
-    reset: () => void (silentChecks = 0),
-    stop: () => clearInterval(checks),
   };
 }
 
