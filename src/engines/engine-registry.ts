@@ -25,6 +25,8 @@ export interface EngineRegistry<Engine extends ManagedEngine> {
    * @param create Rejects with a ServiceError if the engine is not available now (weights missing or downloading).
    */
   lease(key: string, create: () => Promise<Engine>): Promise<EngineLease<Engine>>;
+  /** Returns the open engines. */
+  list(): readonly Engine[];
   /** Returns the engine of the key if it is open. */
   find(key: string): Engine | undefined;
   /** Returns the state of an engine without creating it; `starting` while it is being created. */
@@ -112,6 +114,7 @@ export function createEngineRegistry<Engine extends ManagedEngine>({
         throw error;
       }
     },
+    list: () => [...entries.values()].flatMap(({ created }) => created ?? []),
     find: (key) => entries.get(key)?.created,
     getState(key) {
       const entry = entries.get(key);

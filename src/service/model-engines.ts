@@ -4,6 +4,7 @@ import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import { REQUESTED_MODEL_CHARS_MAX } from '../core/limits.ts';
 import { createEngineRegistry, type EngineLease } from '../engines/engine-registry.ts';
 import type { SupervisedLease } from '../engines/sharing/lease-table.ts';
+import type { EngineLoad } from '../telemetry/process-metrics.ts';
 import type { ReportProgress } from '../weights/progress-meter.ts';
 import type { ModelState } from './engine-host.ts';
 import type { EngineDeps, EngineSettings } from './engine-settings.ts';
@@ -39,6 +40,8 @@ export interface ModelEngines {
   closeUnusedServers(entries: readonly ModelEntry[]): Promise<void>;
   /** Returns when the engine of the entry last produced a token, in ms of the monotonic clock. */
   getLastTokenAt(entry: ModelEntry): number | undefined;
+  /** Returns the loads of the engine processes that this process hosts. */
+  readLoads(): Promise<readonly EngineLoad[]>;
   close(): Promise<void>;
 }
 
@@ -126,6 +129,10 @@ export function createModelEngines(deps: ModelEnginesDeps): ModelEngines & Engin
       if (entry.runner.type !== 'none' && isSpeechOnly && !runner.parts.includes('speech'))
         return { state: 'off', reason: `its engine ${LIMITATIONS.speech}` };
       return await runner.getState(entry);
+    },
+    async readLoads() {
+      const loads = await Promise.all(textEngines.list().map((engine) => engine.readLoad?.()));
+      return loads.filter((load) => load !== undefined);
     },
     async close() {
       await Promise.all([textEngines.close(), pools.close(), onnxEngines.close()]);

@@ -4,6 +4,7 @@ import type { Meter } from '../core/telemetry.ts';
 import { createHttpServer, type HttpServer } from '../http/http-server.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { createKeyUseRecorder } from '../resources/keys/key-use-recorder.ts';
+import { startEventLoopMonitor } from '../telemetry/event-loop-monitor.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { CapabilityModule } from './capability.ts';
 import { listServedInterfaces } from './create-generation-endpoints.ts';
@@ -13,6 +14,7 @@ import type { GenerationModule } from './open-generation.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
 import { openTls } from './open-tls.ts';
 import { createParseSlots } from './create-parse-slots.ts';
+import { readServiceMeasurements } from './read-service-measurements.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 import { createReadinessCheck } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
@@ -27,7 +29,7 @@ interface HttpDeps {
 
 /** Creates what HTTP requests and jobs are measured by, and what the HTTP server reports about the models. */
 export async function prepareHttp(
-  { config, overrides, clock, store, databaseHealth }: ServiceContext,
+  { config, overrides, clock, store, databaseHealth, runsCleanup, openModule }: ServiceContext,
   { endpoints, engines: { catalogue, engines, directory }, serverTools, capabilities }: HttpDeps,
 ) {
   const regions = listRegions(config).map(([id]) => id);
@@ -48,7 +50,20 @@ export async function prepareHttp(
         freeShareMin: config.disk.freeShareMin,
       }),
   };
+  const eventLoop = await openModule('event loop monitor', () => startEventLoopMonitor());
+  const serviceMeasurementsDeps = {
+    store,
+    clock,
+    databaseFile: config.store.url.slice('sqlite:'.length),
+    dataFolder: config.data,
+    readEngineLoads: () => engines.readLoads(),
+  };
   const ownMeter = createMeter({
+    processMetrics: {
+      eventLoop,
+      // One of several processes reports the measurements of all.
+      ...(runsCleanup ? { readServiceMeasurements: () => readServiceMeasurements(serviceMeasurementsDeps) } : {}),
+    },
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OPERATIONS_WITHOUT_ENDPOINT],
     isDeployed: (deployment) => directory.find(deployment, deployment.name) !== undefined,
   });

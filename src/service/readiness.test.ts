@@ -29,6 +29,7 @@ const engines: ModelEngines = {
   prepare: unused,
   getState: async ({ runner }) =>
     runner.type === 'none' ? { state: 'off', reason: runner.reason } : { state: 'on-demand' },
+  readLoads: async () => [],
   closeUnusedServers: async () => undefined,
   getLastTokenAt: () => undefined,
   close: async () => undefined,

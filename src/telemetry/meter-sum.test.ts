@@ -34,6 +34,35 @@ test('adds counters, histograms and gauges of several processes', async () => {
   assert.equal(contentType, (await one.renderMetrics()).contentType);
 });
 
+test('adds the memory of processes, and takes the largest delay and the smallest limit', async () => {
+  const create = (max: number, walBytes?: number) =>
+    createMeter({
+      ...OPERATIONS,
+      processMetrics: {
+        eventLoop: { read: () => ({ p50: 0, p99: 0, max }) },
+        ...(walBytes !== undefined && {
+          readServiceMeasurements: async () => ({
+            databaseBytes: 1,
+            walBytes,
+            freeDiskBytes: 1,
+            engines: [],
+            waitingJobs: [],
+          }),
+        }),
+      },
+    });
+  const primary = create(0.1, 77);
+  const sum = createMeterSum(await readTransferred(primary));
+  sum.join().update(await readTransferred(primary));
+  sum.join().update(await readTransferred(create(0.7)));
+  sum.join().update(await readTransferred(create(0.3)));
+  const { text } = await sum.renderMetrics();
+  assert.match(text, /^parley_event_loop_delay_seconds\{quantile="max"\} 0\.7$/m);
+  assert.match(text, /^parley_database_bytes\{file="wal"\} 77$/m);
+  const resident = Number(/^parley_resident_memory_bytes (\d+)$/m.exec(text)?.[1]);
+  assert.ok(resident > 2 * process.memoryUsage.rss(), 'three processes');
+});
+
 test('keeps the counts of a process that left, drops its gauges, and ignores its later snapshots', async () => {
   const sum = createMeterSum(await createMeter(OPERATIONS).readSnapshot());
   const [one, other, next] = [createMeter(OPERATIONS), createMeter(OPERATIONS), createMeter(OPERATIONS)];

@@ -17,11 +17,12 @@ export interface MeterSum extends Pick<Meter, 'renderMetrics'> {
 /** Adds up the metrics of several processes. @param empty Snapshot of a meter without counts; it contains all names. */
 export function createMeterSum(empty: MeterSnapshot): MeterSum {
   const active = new Map<object, MeterSnapshot>();
-  let retired = empty;
+  // Gauges are those of the members that run now.
+  let retired: MeterSnapshot = empty.map(clearGauge);
   let leaving: Promise<void> = Promise.resolve();
 
   const retire = async (reading: MeterSnapshot): Promise<void> => {
-    const counts = reading.filter((metric) => !('type' in metric && metric.type === 'gauge'));
+    const counts = reading.map(clearGauge);
     retired = await aggregate([retired, counts]).getMetricsAsJSON();
   };
 
@@ -53,6 +54,14 @@ export function createMeterSum(empty: MeterSnapshot): MeterSum {
       return { contentType: sum.contentType, text: await sum.metrics() };
     },
   };
+}
+
+/** Clears a gauge: one that is added up and has no labels becomes 0, another one has no value. Leaves other metrics. */
+function clearGauge(metric: object): object {
+  if (!('type' in metric) || metric.type !== 'gauge') return metric;
+  const { values, aggregator } = metric as { readonly values?: readonly object[]; readonly aggregator?: string };
+  const unlabeled = (values ?? []).filter((each) => 'labels' in each && Object.keys(each.labels ?? {}).length === 0);
+  return { ...metric, values: aggregator === 'sum' ? unlabeled.map((each) => ({ ...each, value: 0 })) : [] };
 }
 
 /** The library declares a mutable array, but does not change it. */

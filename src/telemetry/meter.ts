@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DamagedData, DeploymentName, Meter } from '../core/telemetry.ts';
+import type { DeploymentName, Meter } from '../core/telemetry.ts';
+import { addProcessMetrics, type ProcessMetricsDeps } from './process-metrics.ts';
 import { createDeploymentMetrics } from './deployment-metrics.ts';
 
 /** Seconds, from a list call to a long stream. */
@@ -25,17 +27,21 @@ export interface ReadableMeter extends Meter {
  *
  * @param options `operations`: allowed values of the label `operation`; others count as `other`, so that callers cannot
  * create series. `isDeployed`: whether a deployment exists; requests of others are not counted. Default: always true.
+ * `processMetrics`: sources of the metrics of this process. Default: none are reported.
  */
 export function createMeter({
   operations,
   isDeployed,
+  processMetrics,
 }: {
   readonly operations: readonly string[];
   readonly isDeployed?: (deployment: DeploymentName) => boolean;
+  readonly processMetrics?: ProcessMetricsDeps;
 }): ReadableMeter {
   const knownOperations = new Set(operations);
   const registry = new Registry();
-  const registers = [registry];
+  const registers: [Registry] = [registry];
+  const refresh = processMetrics && addProcessMetrics(registers, processMetrics);
   const requests = new Counter({
     name: 'parley_requests_total',
     help: 'Finished requests by operation, HTTP status and error kind (none: no error).',
@@ -153,7 +159,12 @@ export function createMeter({
     recordWeightsCheck: (outcome) => weightsChecks.inc({ outcome }),
     recordDamage: (data) => damages.inc({ data }),
     readSnapshot: () => registry.getMetricsAsJSON(),
+    async readSnapshot() {
+      await refresh?.();
+      return await registry.getMetricsAsJSON();
+    },
     async renderMetrics() {
+      await refresh?.();
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };

@@ -23,6 +23,7 @@ import type {
   GenerateCall,
   OutputLine,
   EngineRefusal,
+  SchedulerHealth,
   TokenInput,
   LineAlternative,
   LineLogprob,
@@ -35,6 +36,8 @@ export interface LlamaClient {
   tokenize(input: TokenInput, owner?: EngineOwner): Promise<readonly TokenText[]>;
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
   rank(request: RankingRequest, signal: AbortSignal): Promise<Rankings>;
+  /** Returns the load of the process. Rejects if it does not respond in time. */
+  readHealth(timeoutMs: number): Promise<SchedulerHealth>;
   /** Rejects if the process does not respond in time. */
   ping(timeoutMs: number): Promise<void>;
   close(): void;
@@ -60,6 +63,12 @@ export function createLlamaClient({ socket, token, onToken }: LlamaClientOptions
     } catch (error) {
       throw signal?.aborted ? getAbortError(signal) : new EngineGoneError(error);
     }
+  };
+
+  // The answer comes from a process of the same version, so it needs no validation.
+  const readHealth = async (timeoutMs: number): Promise<SchedulerHealth> => {
+    const response = await send('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
+    return JSON.parse(await readText(response)) as SchedulerHealth;
   };
 
   return {
@@ -88,9 +97,9 @@ export function createLlamaClient({ socket, token, onToken }: LlamaClientOptions
     },
     embed: async (request, signal) => (await requestJson('/embed', request, signal)) as Embeddings,
     rank: async (request, signal) => (await requestJson('/rank', request, signal)) as Rankings,
+    readHealth,
     async ping(timeoutMs) {
-      const response = await send('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
-      await readText(response);
+      await readHealth(timeoutMs);
     },
     close: () => socketClient.close(),
   };

@@ -4,7 +4,7 @@ import type { TextEngine } from '../engine.ts';
 import { createRestartableClient } from '../restartable-client.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
 import { createLlamaClient } from './client.ts';
-import type { LlamaEndpoint } from './protocol.ts';
+import type { LlamaEndpoint, SchedulerHealth } from './protocol.ts';
 import { createTemplateOverride } from './template-override.ts';
 
 export interface LlamaEngineOptions {
@@ -18,8 +18,16 @@ export interface LlamaEngineOptions {
   readonly onToken?: () => void;
 }
 
+export interface LlamaEngine extends TextEngine {
+  /** Returns the load of the process; undefined while it does not run or answer. */
+  readLoad(): Promise<SchedulerHealth | undefined>;
+}
+
+/** Time limit for a process to report its load, in ms. A process in a long evaluation is left out. */
+const LOAD_TIMEOUT_MS = 500;
+
 /** Creates an engine for a model file that runs in its own process: the side that sends requests to that process. */
-export function createLlamaEngine({ process, sequences, chatTemplate, onToken }: LlamaEngineOptions): TextEngine {
+export function createLlamaEngine({ process, sequences, chatTemplate, onToken }: LlamaEngineOptions): LlamaEngine {
   const withTemplate = createTemplateOverride(chatTemplate);
   const restartable = createRestartableClient({
     process,
@@ -49,6 +57,12 @@ export function createLlamaEngine({ process, sequences, chatTemplate, onToken }:
       embed: (request, signal) => restartable.call((client) => client.embed(request, signal), signal),
     },
     ranking: { rank: (request, signal) => restartable.call((client) => client.rank(request, signal), signal) },
+    async readLoad() {
+      // A metric must not start the process.
+      if (process.state !== 'ready') return undefined;
+      const timeout = AbortSignal.timeout(LOAD_TIMEOUT_MS);
+      return await restartable.call((client) => client.readHealth(LOAD_TIMEOUT_MS), timeout).catch(() => undefined);
+    },
     close: () => restartable.close(),
   };
 }

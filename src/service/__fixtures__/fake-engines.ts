@@ -51,6 +51,7 @@ export function createFakeEngines({
       releaseIdle: async () => undefined,
       prepare: async () => undefined,
       getState: async () => ({ state: 'ready' }),
+      readLoads: async () => [],
       closeUnusedServers: async () => undefined,
       getLastTokenAt: () => undefined,
       close: () => engine.close(),

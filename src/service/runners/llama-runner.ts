@@ -38,7 +38,11 @@ export function createLlamaRunner(deps: RunnerDeps): Runner {
           ...omitNullish({ chatTemplate }),
         });
         recordModelInfo(entry, engine, deps);
-        return createRunningTextEngine(engine, process);
+        const readLoad = async () => {
+          const load = await engine.readLoad();
+          return load && { engine: getWeights(entry), ...load };
+        };
+        return Object.assign(createRunningTextEngine(engine, process), { readLoad });
       }),
     getState: (entry) => models.describe(entry, { engineState: textEngines.getState(getKey(entry)) }),
   };

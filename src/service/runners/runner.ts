@@ -7,6 +7,7 @@ import type { SpeechEngine } from '../../engines/speech-engine.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
+import type { EngineLoad } from '../../telemetry/process-metrics.ts';
 import type { RuntimeStore } from '../../weights/runtime/runtime-store.ts';
 import type { EngineHost, ModelState } from '../engine-host.ts';
 import type { EngineSettings } from '../engine-settings.ts';
@@ -27,6 +28,8 @@ export interface RunningEngine extends ManagedEngine {
   getParts(): { readonly [Part in EnginePart]?: EngineParts[Part] | undefined };
   /** Resolves when the model is loaded. */
   waitUntilReady(signal: AbortSignal): Promise<unknown>;
+  /** Returns the load of the engine's process; undefined while it does not run. */
+  readonly readLoad?: (() => Promise<EngineLoad | undefined>) | undefined;
   /** The process of the engine, when other processes of the service may call that too. */
   readonly supervised?: SupervisedProcess<unknown> | undefined;
   /** Returns the engine of another entry with the same key, for a process that serves several models. */

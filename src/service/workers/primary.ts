@@ -56,6 +56,7 @@ export async function createPrimary(
   });
   const { sharing } = service;
   const meterSum = createMeterSum(await sharing.readMeter());
+  const ownMember = meterSum.join();
   const workerPool = createWorkerPool({
     size: config.workers,
     connect() {
@@ -97,6 +98,7 @@ export async function createPrimary(
     await askAllWorkers(async ({ calls, recordReading }) =>
       recordReading(await calls.call('metrics.read', null, AbortSignal.timeout(METRICS_TIMEOUT_MS))),
     );
+    ownMember.update(await sharing.readMeter());
     return await meterSum.renderMetrics();
   };
 
