@@ -1,3 +1,5 @@
+import { RETRY_AFTER_SECONDS } from './limits.ts';
+
 /**
  * Why a call was rejected or failed, independent of any protocol. Each protocol family maps a kind to a status and a
  * code. Add a kind only where a protocol has another code for it, or where a caller would react differently.
@@ -81,10 +83,20 @@ export class ServiceError extends Error {
   }
 
   /**
-   * Converts any thrown value: what is not a ServiceError becomes `internal` with a fixed message, and is its cause.
+   * Converts any thrown value: what is not a ServiceError becomes its cause. A lack of file descriptors becomes
+   * `overloaded`, because it passes; anything else `internal` with a fixed message.
    */
   static from(thrown: unknown): ServiceError {
     if (thrown instanceof ServiceError) return thrown;
+    if (isDescriptorShortage(thrown))
+      return new ServiceError(
+        'overloaded',
+        'The service has too many open connections and files. Please try again later.',
+        {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+          cause: thrown,
+        },
+      );
     return new ServiceError('internal', INTERNAL_MESSAGE, { cause: thrown });
   }
 }
@@ -92,6 +104,16 @@ export class ServiceError extends Error {
 /** Returns whether stored bytes of a file are damaged or lost, so that another attempt would fail again. */
 export const isFileDamaged = (thrown: unknown): thrown is ServiceError =>
   thrown instanceof ServiceError && thrown.kind === 'file-damaged';
+
+/** Codes of the system for a process, or a machine, that has no free file descriptor. */
+const DESCRIPTOR_SHORTAGE_CODES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
+
+/** Tells whether an error, or an error that caused it, is a lack of file descriptors. */
+export function isDescriptorShortage(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause)
+    if ('code' in error && DESCRIPTOR_SHORTAGE_CODES.has(error.code)) return true;
+  return false;
+}
 
 /**
  * Prescribed text, misspelling included, because log filters of clients match it

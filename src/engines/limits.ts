@@ -119,6 +119,12 @@ export const UPSTREAM_BODY_CHARS_MAX = 16 * 1024 * 1024;
 /** Code points of an upstream's error message that are passed on. Beyond: truncated. */
 export const UPSTREAM_MESSAGE_CODE_POINTS_MAX = 500;
 
+/**
+ * Connections to an upstream that are kept for later calls. Beyond: a connection is closed after its call. Far below the usual
+ * limit of 1,024 file descriptors, so that streams of the past do not keep uploads from opening files.
+ */
+export const UPSTREAM_IDLE_SOCKETS_MAX = 64;
+
 /** Ms for an upstream to end its response after the end marker. Beyond: the connection is closed and not reused. */
 export const UPSTREAM_CLOSE_MS = 1_000;
 

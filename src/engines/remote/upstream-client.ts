@@ -6,8 +6,13 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_CONNECT_MS, UPSTREAM_FIRST_TOKEN_MS, UPSTREAM_IDLE_MS } from '../limits.ts';
+import { isDescriptorShortage, ServiceError } from '../../core/error.ts';
+import {
+  UPSTREAM_CONNECT_MS,
+  UPSTREAM_FIRST_TOKEN_MS,
+  UPSTREAM_IDLE_MS,
+  UPSTREAM_IDLE_SOCKETS_MAX,
+} from '../limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { destroyOnAbort } from '../destroy-on-abort.ts';
 import { createServerAddress } from './server-address.ts';
@@ -95,14 +100,22 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   const errors = createUpstreamErrorFactory({ upstream: address.host, apiKey, secrets: address.secrets });
   validateApiKey(apiKey, errors);
   const isTls = address.resolveUrl('').protocol === 'https:';
-  // The number of sockets is not limited here: the server or a pool of servers limits concurrency. By default, Node keeps
-  // 256 free sockets for later calls and sets TCP_NODELAY.
+  // The number of busy sockets is not limited here: the server or a pool of servers limits concurrency. By default, Node
+  // sets TCP_NODELAY.
   const createAgent = (keepAlive: boolean): HttpAgent => {
-    const agentOptions = { keepAlive, ...(options.proxies ? { proxyEnv: pickProxySettings(options.proxies) } : {}) };
+    const agentOptions = {
+      keepAlive,
+      maxFreeSockets: UPSTREAM_IDLE_SOCKETS_MAX,
+      ...(options.proxies ? { proxyEnv: pickProxySettings(options.proxies) } : {}),
+    };
     return isTls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
   };
   const keepAliveAgent = createAgent(true);
   const freshAgent = createAgent(false);
+  const closeIdleSockets = (): void => {
+    for (const sockets of Object.values(keepAliveAgent.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy();
+  };
   let isClosed = false;
   const openRequest = isTls ? httpsRequest : httpRequest;
 
@@ -142,8 +155,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         if (thrown instanceof ServiceError) return thrown;
         const expiredStep = timer.getExpiredStep();
         if (expiredStep !== undefined) return errors.createTimeout(expiredStep);
+        if (isDescriptorShortage(thrown)) closeIdleSockets();
         const code = getErrorCode(thrown);
-        if (code === undefined) return ServiceError.from(thrown);
+        if (code === undefined || isDescriptorShortage(thrown)) return ServiceError.from(thrown);
         return errors.createFailure(
           `broke the connection: ${code}`,
           UNREACHABLE_CODES.has(code) ? 'unreachable' : undefined,
