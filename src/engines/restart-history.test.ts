@@ -31,14 +31,15 @@ describe('the restart history', () => {
     assert.equal(isFailing(addReadyChild(addExits(FAILED_STARTS_MAX, false))), false);
   });
 
-  it('doubles the backoff with each exit up to its limit', () => {
+  it('replaces a child that ran at once, and doubles the backoff with each further exit up to its limit', () => {
     const delays = [1, 2, 3, 4, 5, 6].map((count) => getBackoffMs(addExits(count, true), TIMES));
-    assert.deepEqual(delays, [100, 200, 400, 800, 1_000, 1_000]);
+    assert.deepEqual(delays, [0, 200, 400, 800, 1_000, 1_000]);
+    assert.equal(getBackoffMs(addExits(1, false), TIMES), 100, 'a start that failed');
   });
 
   it('resets the backoff after a steady run only', () => {
     const exits = addExits(4, true);
     assert.equal(getBackoffMs(addExit(addReadyChild(exits), { wasReady: true }), TIMES), 1_000);
-    assert.equal(getBackoffMs(addExit(addSteadyRun(exits), { wasReady: true }), TIMES), 100);
+    assert.equal(getBackoffMs(addExit(addSteadyRun(exits), { wasReady: true }), TIMES), 0);
   });
 });

@@ -23,8 +23,12 @@ export const addExit = (
   { wasReady }: { readonly wasReady: boolean },
 ): RestartHistory => ({ failedStarts: wasReady ? 0 : failedStarts + 1, exitsInRow: exitsInRow + 1 });
 
-/** Returns the delay between the last exit and the next start; it doubles with each consecutive exit. */
+/**
+ * Returns the delay between the last exit and the next start. A child that ran is replaced at once; the delay doubles with
+ * each consecutive exit.
+ */
 export const getBackoffMs = (
-  { exitsInRow }: RestartHistory,
+  { exitsInRow, failedStarts }: RestartHistory,
   { backoffMsMin, backoffMsMax }: { readonly backoffMsMin: number; readonly backoffMsMax: number },
-): number => Math.min(backoffMsMax, backoffMsMin * 2 ** (exitsInRow - 1));
+): number =>
+  exitsInRow === 1 && failedStarts === 0 ? 0 : Math.min(backoffMsMax, backoffMsMin * 2 ** (exitsInRow - 1));

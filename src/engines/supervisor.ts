@@ -86,7 +86,7 @@ export interface SupervisorTimes {
   readonly heartbeatsLostMax: number;
   /** Time without a beat after which a child that has beats is killed. */
   readonly silenceMsMax: number;
-  /** Delay between an exit and the next start; doubles with each consecutive exit. */
+  /** Delay between an exit and the next start, which doubles with each consecutive exit; none after the first. */
   readonly backoffMsMin: number;
   readonly backoffMsMax: number;
   /** Delay before the next start after several starts failed to load the same file. */

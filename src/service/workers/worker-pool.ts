@@ -51,7 +51,7 @@ export interface WorkerPool {
   stop(): Promise<void>;
 }
 
-/** Delay before a worker is restarted, in ms. It doubles with each worker of that number that exits early. */
+/** Delay before a worker that exited early is restarted, in ms. It doubles with each further one of that number. */
 const BACKOFF_MS_MIN = 250;
 const BACKOFF_MS_MAX = 30_000;
 
@@ -117,14 +117,15 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       calls.close(new ServiceError('internal', `Worker ${number} has exited.`));
       if (isStopping) return;
       const lifeMs = clock.monotonic() - startedAt;
-      const nextQuickExits = lifeMs < STABLE_LIFETIME_MS ? quickExits + 1 : 1;
+      const nextQuickExits = lifeMs < STABLE_LIFETIME_MS ? quickExits + 1 : 0;
       log.warn('worker exited', { worker: number, pid: worker.process.pid, code, signal, lifeMs: Math.round(lifeMs) });
       const timer = setTimeout(
         () => {
           restarts.delete(timer);
           void relaunch(number, { createCommand, quickExits: nextQuickExits });
         },
-        Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (nextQuickExits - 1)),
+        // A worker that ran is replaced at once.
+        nextQuickExits === 0 ? 0 : Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (nextQuickExits - 1)),
       );
       restarts.add(timer);
     });
