@@ -131,7 +131,7 @@ export function createModelEngines(deps: ModelEnginesDeps): ModelEngines & Engin
       return await runner.getState(entry);
     },
     async readLoads() {
-      const loads = await Promise.all(textEngines.list().map((engine) => engine.readLoad?.()));
+      const loads = await Promise.all(textEngines.list().map(async (engine) => await engine.readLoad?.()));
       return loads.filter((load) => load !== undefined);
     },
     async close() {
