@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { JOB_KINDS } from '../core/job.ts';
 import type { Clock } from '../lib/clock.ts';
-import { readFreeBytes } from '../lib/read-free-bytes.ts';
+import { readDiskSpace } from '../lib/read-disk-space.ts';
 import type { Store } from '../store/store.ts';
 import type { EngineLoad, ServiceMeasurements, WaitingJobs } from '../telemetry/process-metrics.ts';
 
@@ -25,7 +25,10 @@ export async function readServiceMeasurements(deps: ServiceMeasurementsDeps): Pr
   const [databaseBytes, walBytes, freeDiskBytes, engines, waitingJobs] = await Promise.all([
     readSize(databaseFile),
     readSize(`${databaseFile}-wal`),
-    readFreeBytes(dataFolder).catch(() => 0),
+    readDiskSpace(dataFolder).then(
+      ({ freeBytes }) => freeBytes,
+      () => 0,
+    ),
     readEngineLoads(),
     readWaitingJobs(deps),
   ]);

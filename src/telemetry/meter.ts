@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DamagedData, DeploymentName, Meter } from '../core/telemetry.ts';
-import type { DeploymentName, Meter } from '../core/telemetry.ts';
 import { addProcessMetrics, type ProcessMetricsDeps } from './process-metrics.ts';
 import { createDeploymentMetrics } from './deployment-metrics.ts';
 
@@ -158,7 +157,6 @@ export function createMeter({
     },
     recordWeightsCheck: (outcome) => weightsChecks.inc({ outcome }),
     recordDamage: (data) => damages.inc({ data }),
-    readSnapshot: () => registry.getMetricsAsJSON(),
     async readSnapshot() {
       await refresh?.();
       return await registry.getMetricsAsJSON();
