@@ -5,7 +5,9 @@ import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { addToConfigFile } from '../config/config-file.ts';
 import {
+  getDatabaseFile,
   openCatalogue,
+  openConfiguredBlobs,
   openConversations,
   openJobQueue,
   openKeys,
@@ -19,6 +21,7 @@ import { detectToolCallsOfFile } from '../service/detect-loaded-model-info.ts';
 import { queryServers } from '../service/query-servers.ts';
 import type { CommandCapability } from './command-capability.ts';
 import { createBackupCommand } from './backup-command.ts';
+import { createCheckCommand } from './check-command.ts';
 import { createConfigCommand } from './config-command.ts';
 import { createConversationsCommand } from './conversations-command.ts';
 import { createDiskCommand } from './disk-command.ts';
@@ -38,16 +41,16 @@ interface ProcessLike {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
+  /** Exit code of the program unless it fails. */
+  exitCode?: number | string | null | undefined;
 }
 
 /**
  * Creates the `parley` command line, with the commands of the capabilities. Every command accepts the flags of all
  * settings.
  */
-export function createProgram(
-  { env, stdin, stdout, stderr }: ProcessLike,
-  capabilities: readonly CommandCapability[],
-): Command {
+export function createProgram(host: ProcessLike, capabilities: readonly CommandCapability[]): Command {
+  const { env, stdin, stdout, stderr } = host;
   const program = new Command('parley')
     .description('A self-hosted model service for unmodified API clients, on your own hardware.')
     .version(readPackageVersion())
@@ -110,6 +113,22 @@ export function createProgram(
     }),
     createEnginesCommand({ open: (flags) => openRuntimes(load(flags).config, env), stdout, stderr }),
     ...capabilities.flatMap(({ createCommands }) => createCommands?.(commandDeps) ?? []),
+    createCheckCommand({
+      async open(flags) {
+        const { config } = load(flags);
+        return {
+          databaseFile: getDatabaseFile(config),
+          modelsFolder: config.modelsFolder,
+          weights: (await openCatalogue(config)).listWeights(),
+          weightsStore: openWeights(config, env),
+          openBlobs: () => openConfiguredBlobs(config, env),
+        };
+      },
+      clock: systemClock,
+      stdout,
+      stderr,
+      setExitCode: (code) => void (host.exitCode = code),
+    }),
     createConfigCommand({ load, check: ({ config }) => openCatalogue(config), stdout }),
   ];
   for (const command of commands) program.addCommand(withSettings(command, program));

@@ -1,4 +1,7 @@
 import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UnverifiedBlobStore } from '../blobs/blob-store.ts';
+import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { createCatalogue } from '../catalogue/catalogue.ts';
 import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
 import { CONTEXT_TOKENS_WANTED } from '../engines/limits.ts';
@@ -68,6 +71,12 @@ export async function openDatabase(config: Config, onDamage?: OnDamage): Promise
 /** Opens and migrates the database without copying it. */
 export const openMigratedDatabase = (config: Config, onDamage?: OnDamage): Promise<Store> =>
   openStore({ dialect: createSqliteDialect({ file: getDatabaseFile(config) }), ...(onDamage && { onDamage }) });
+
+/** Opens the blob store, which verifies nothing by itself. @throws errors of `openBlobStore`. */
+export const openConfiguredBlobs = (
+  { blobs, data }: Pick<Config, 'blobs' | 'data'>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<UnverifiedBlobStore> => openBlobStore({ url: blobs.url, folder: join(data, 'blobs'), environment });
 
 export interface KeysHandle {
   readonly keys: Keys;

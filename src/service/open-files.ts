@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { createVerifiedBlobStore } from '../blobs/verified-blob-store.ts';
 import { postponeDeletions } from '../blobs/postponed-deletions.ts';
 import { getBackupLockPath } from '../backup/backup-lock.ts';
@@ -17,6 +16,7 @@ import { createFiles } from '../resources/files/service.ts';
 import { startFileGarbageCollection } from '../resources/files/garbage-collection.ts';
 import { createExtractionWaiter } from '../resources/texts/extraction-waiter.ts';
 import { createTexts } from '../resources/texts/service.ts';
+import { openConfiguredBlobs } from './open-components.ts';
 import type { ServiceContext } from './service-context.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 
@@ -32,10 +32,9 @@ export async function openFiles(
   { config, environment, store, clock, log, keys, jobNotifier, runsCleanup }: ServiceContext,
   { getListenUrl, recordDamage }: FilesModuleDeps,
 ) {
-  const { url } = config.blobs;
   // Nothing that can fail follows the first part that must be closed. Deleting the secret invalidates all issued links.
   const secret = await readOrCreateSecret(join(config.data, 'download-secret'));
-  const unverified = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
+  const unverified = await openConfiguredBlobs(config, environment);
   const verified = createVerifiedBlobStore(unverified, {
     hashes: store.blobHashes,
     onDamage(damage) {

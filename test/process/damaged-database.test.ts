@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runParleyCheck } from './__fixtures__/run-parley-check.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -102,6 +103,9 @@ describe('a service whose database is damaged', () => {
     damaged[32 + 20 * (PAGE_BYTES + 24) + 24 + 11] = (damaged[32 + 20 * (PAGE_BYTES + 24) + 24 + 11] ?? 0) ^ 1;
     await writeFile(`${databaseFile()}-wal`, damaged);
     const output = await expectRefusal();
+    const { code, result } = await runParleyCheck(data);
+    assert.equal(code, 1);
+    assert.match(result?.problems[0]?.problem ?? '', /^the write-ahead log has wrong bytes/);
     assert.match(output, /write-ahead log has wrong bytes at \d+; SQLite would drop them and \d+ intact commits/);
     assert.ok((await readdir(data)).some((name) => name.startsWith('parley.db-wal.damaged-')));
     assert.ok(damaged.equals(await readFile(`${databaseFile()}-wal`)), 'the refused start changed the log');
@@ -126,6 +130,9 @@ describe('a service whose database is damaged', () => {
     const { size } = await stat(databaseFile());
     await expectRefusal();
     assert.equal((await stat(databaseFile())).size, size);
+    const { code, result } = await runParleyCheck(data);
+    assert.equal(code, 1);
+    assert.ok(result?.problems.some(({ area, subject }) => area === 'database' && subject === databaseFile()));
 
     const service = await start({ PARLEY_STORE_START_CHECK: 'false' });
     const response = await createConversation(service);
@@ -143,5 +150,11 @@ describe('a service whose database is damaged', () => {
     assert.match(metrics, /parley_damaged_data_total\{data="database"\} [1-9]/);
     assert.equal((await fetch(`${service.address}/health`)).status, 200);
     await service.stop('SIGTERM');
+  });
+
+  it('cannot check a folder without a database: exit code 2', async () => {
+    const { code, result, stderr } = await runParleyCheck(join(data, 'none'));
+    assert.deepEqual([code, result], [2, undefined]);
+    assert.match(stderr, /The check could not run: there is no database/);
   });
 });

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { changeDiskBlob, flipBitAt } from '../../src/blobs/__fixtures__/change-disk-blob.ts';
 import { BLOB_BLOCK_BYTES } from '../../src/blobs/limits.ts';
+import { runParleyCheck } from './__fixtures__/run-parley-check.ts';
 import { startParley, type ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
@@ -62,6 +63,10 @@ describe('a service whose stored files are damaged', () => {
     for (const fact of [blob, `${3 * BLOB_BLOCK_BYTES}`, 'expected', 'found', 'sha256', 'parley check'])
       assert.ok(line.includes(fact), `${fact} is missing in ${line}`);
     assert.equal((await countDamage()) - countBefore, 1);
+
+    const { code, result } = await runParleyCheck(parley.data);
+    assert.deepEqual([code, result?.ok, result?.problems.length], [1, false, 1]);
+    assert.equal(result?.problems[0]?.subject, `file ${id} (blob ${blob})`);
 
     // The other blocks are intact.
     const part = await call(`/files/${id}/content`, { headers: { range: 'bytes=1-70000' } });

@@ -65,7 +65,7 @@ function checkForeignKeys(file: string): readonly DatabaseProblem[] {
       .map(({ table, rowid, parent }) => ({
         part: 'foreign-keys',
         file,
-        detail: `row ${rowid} of ${table} refers to a missing row of ${parent}`,
+        detail: `row ${String(rowid)} of ${String(table)} refers to a missing row of ${String(parent)}`,
       })),
   );
 }
