@@ -25,6 +25,20 @@ const KILLED_PROGRAM = `
   process.kill(process.pid, 'SIGKILL');
 `;
 
+/** Program that commits as fast as it can, and copies the log into the database again and again. */
+const WRITING_PROGRAM = `
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(process.argv[1], { timeout: 60_000 });
+  database.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 20');
+  database.exec('create table rows (id integer primary key, text text not null)');
+  const insert = database.prepare('insert into rows (text) values (?)');
+  for (let count = 0; count < 3000; count += 1) {
+    insert.run('x'.repeat(3000) + count);
+    if (count === 0) console.log('ready');
+  }
+  database.close();
+`;
+
 describe('check of a database file', () => {
   let folder = '';
   before(async () => {
@@ -126,6 +140,20 @@ describe('check of a database file', () => {
     database.exec("insert into rows values ('text')");
     assert.deepEqual(await check(file, ['wal', 'full']), []);
     database.close();
+  });
+
+  it('finds nothing while another process writes and resets the log', async () => {
+    const file = join(folder, 'written.db');
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '-e', WRITING_PROGRAM, file]);
+    const exit = once(child, 'exit');
+    await once(child.stdout, 'data');
+    let checks = 0;
+    while (child.exitCode === null) {
+      assert.deepEqual(await check(file, ['wal', 'quick']), []);
+      checks += 1;
+    }
+    assert.deepEqual(await exit, [0, null]);
+    assert.ok(checks > 1, `${checks} checks`);
   });
 
   it('finds junk in pages', async () => {
