@@ -5,7 +5,6 @@ import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { addToConfigFile } from '../config/config-file.ts';
 import {
-  getDatabaseFile,
   openCatalogue,
   openConfiguredBlobs,
   openConversations,
@@ -18,6 +17,7 @@ import {
   SILENT_LOG,
 } from '../service/open-components.ts';
 import { detectToolCallsOfFile } from '../service/detect-loaded-model-info.ts';
+import { getDatabaseFile } from '../service/open-backups.ts';
 import { queryServers } from '../service/query-servers.ts';
 import type { CommandCapability } from './command-capability.ts';
 import { createBackupCommand } from './backup-command.ts';

@@ -30,5 +30,9 @@ const openDatabase = (): DatabaseSync => openConnection(':memory:');
 
 const createDialect = (database: DatabaseSync): StoreDialect => ({
   ...createSqliteDialect({ file: ':memory:' }),
-  open: async () => createKyselyDialect({ name: 'memory', writer: new SqliteConnection(database) }),
+  open: async () => createKyselyDialect({
+      name: 'memory',
+      writer: new SqliteConnection(database),
+      afterWrite: () => Promise.resolve(),
+    }),
 });

@@ -27,6 +27,8 @@ export interface SqliteDriverOptions {
   readonly clock?: Clock;
   /** Waits before another attempt; the argument is the number of ms. */
   readonly pause?: (ms: number) => Promise<unknown>;
+  /** Lets the event loop turn after a write. A test of a database in memory needs no turns. */
+  readonly afterWrite?: () => Promise<unknown>;
 }
 
 /** Pauses between attempts while the database is locked, in ms; the last one is repeated. As in SQLite's own handler. */
@@ -114,7 +116,7 @@ export class SqliteDriver implements Driver {
       this.#requireFile();
       return result;
     } finally {
-      await yieldToEventLoop();
+      await this.afterWrite();
       release();
     }
   }
@@ -123,6 +125,10 @@ export class SqliteDriver implements Driver {
   async writeInside<Row>(query: Query): Promise<QueryResult<Row>> {
     if (/^\s*insert\b/i.test(query.sql)) await this.#options.reserve?.requireSpace();
     return await this.#execute(this.#options.writer, query);
+  }
+
+  afterWrite(): Promise<unknown> {
+    return (this.#options.afterWrite ?? yieldToEventLoop)();
   }
 
   get isTransaction(): boolean {
@@ -192,7 +198,7 @@ class Session implements DatabaseConnection {
 
   async release(): Promise<void> {
     if (!this.#release) return;
-    await yieldToEventLoop();
+    await this.#driver.afterWrite();
     this.#release();
     this.#release = undefined;
   }
