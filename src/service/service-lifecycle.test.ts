@@ -19,11 +19,13 @@ const MODULES = [
   'files',
   'batches',
   'deployment directory',
+  'weights monitor',
   'engines',
   'deployment engines',
   'answer check',
   'fake tools',
   'fake',
+  'event loop monitor',
   'retention',
   'database maintenance',
   'event cleanup',
@@ -181,7 +183,7 @@ describe('lifecycle of the complete service', () => {
       error: /cannot open its second part/,
       overrides: Object.defineProperty({}, 'jobHandlers', { get: fail, enumerable: true }),
     },
-    http: { lastOpened: 'fake', error: /EISDIR/, config: { operatorTokenFile: folder } },
+    http: { lastOpened: 'event loop monitor', error: /EISDIR/, config: { operatorTokenFile: folder } },
   };
   for (const [name, failure] of Object.entries(PARTIAL_FAILURES))
     test(`leaves nothing open when ${name} fails after opening a part`, async () => {
