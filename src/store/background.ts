@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, removeOwned } from './owned-by.ts';
 import { createResponseListing, type ResponseListing } from './response-listing.ts';
@@ -87,6 +87,10 @@ const SUMMARY_COLUMNS = [
 ] as const;
 
 export function createBackgroundStore(db: Kysely<Database>): BackgroundStore {
+  const summaries = db.selectFrom('background_runs').select(SUMMARY_COLUMNS);
+  // A run with an answer is removed together with the response.
+  const hasNoAnswer = ({ not, exists, selectFrom }: ExpressionBuilder<Database, 'background_runs'>) =>
+    not(exists(selectFrom('responses').select('responses.id').whereRef('responses.id', '=', 'background_runs.id')));
   return {
     async insert(record) {
       await db.insertInto('background_runs').values(encode(record)).execute();
@@ -146,7 +150,7 @@ export function createBackgroundStore(db: Kysely<Database>): BackgroundStore {
         db.updateTable('background_runs').set({ events_until: null }).where('id', 'in', past).returning('id'),
       );
     },
-    ...createResponseListing(db.selectFrom('background_runs').select(SUMMARY_COLUMNS), decodeSummary),
+    ...createResponseListing(summaries, summaries.where(hasNoAnswer), decodeSummary),
   };
 }
 

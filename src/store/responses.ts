@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findOwned, ownedBy, removeOwned } from './owned-by.ts';
 import { createResponseListing, type ResponseListing } from './response-listing.ts';
@@ -78,6 +78,10 @@ export function createResponseStore(db: Kysely<Database>): ResponseStore {
     return rows.map(decodeSummary);
   };
 
+  const summaries = db.selectFrom('responses').select(SUMMARY_COLUMNS);
+  // A later response needs its previous one as its history, however old that is.
+  const isLast = ({ not, exists, selectFrom }: ExpressionBuilder<Database, 'responses'>) =>
+    not(exists(selectFrom('responses as later').select('later.id').whereRef('later.previous_id', '=', 'responses.id')));
   return {
     async insert(record) {
       await db.insertInto('responses').values(encode(record)).execute();
@@ -88,7 +92,7 @@ export function createResponseStore(db: Kysely<Database>): ResponseStore {
     },
     listChain: chain,
     remove: (scope, id) => removeOwned(db, 'responses', scope, id),
-    ...createResponseListing(db.selectFrom('responses').select(SUMMARY_COLUMNS), decodeSummary),
+    ...createResponseListing(summaries, summaries.where(isLast), decodeSummary),
   };
 }
 

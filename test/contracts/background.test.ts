@@ -150,6 +150,10 @@ describeOnDialects('background runs in the store', ({ onOpen }) => {
     assert.deepEqual(ids(await background.listByConversation('conv_l', { limit: 2, after: 'resp_l2' })), ['resp_l3']);
     assert.deepEqual(ids(await background.list({ ...listScope, limit: 9, after: 'resp_l1' })), ['resp_l2', 'resp_l3']);
     assert.deepEqual(ids(await background.list({ ...listScope, region: 'ap-southeast-1', limit: 9 })), []);
-    assert.deepEqual(ids(await background.listCreatedBefore({ before: 3, limit: 9 })), ['resp_l3', 'resp_l1']);
+    assert.deepEqual(ids(await background.listUnneededBefore({ before: 3, limit: 9 })), ['resp_l3', 'resp_l1']);
+    // A run with an answer is removed with the response.
+    const answer = { ...SCOPE, ...listScope, id: 'resp_l3', createdAt: 1, itemCount: 0, itemBytes: 0, json: '{}' };
+    await store.responses.insert(answer);
+    assert.deepEqual(ids(await background.listUnneededBefore({ before: 3, limit: 9 })), ['resp_l1']);
   });
 });

@@ -330,10 +330,16 @@ describeOnDialects('conversations in the store', ({ onOpen }) => {
     assert.deepEqual(ids(await listOne()), ['resp_a', 'resp_b']);
     assert.deepEqual(ids(await listOne('resp_b')), ['resp_c', 'resp_conv_l1']);
     assert.deepEqual(ids(await responses.list({ ...scope, after: 'resp_conv_l1', limit: 1 })), ['resp_conv_l2']);
-    assert.deepEqual(ids(await responses.listCreatedBefore({ before: 300, limit: 9 })), [
+    assert.deepEqual(ids(await responses.listUnneededBefore({ before: 300, limit: 9 })), [
       'resp_conv_l2',
       'resp_conv_l1',
     ]);
+    // A later response keeps those before it.
+    const link = createResponse('resp_later', { ...scope, createdAt: 950, previous: 'resp_conv_l1' });
+    await responses.insert(link);
+    assert.deepEqual(ids(await responses.listUnneededBefore({ before: 300, limit: 9 })), ['resp_conv_l2']);
+    await responses.remove(scope, 'resp_later');
+    assert.equal((await responses.listUnneededBefore({ before: 300, limit: 9 })).length, 2);
     const old = { before: 300, now: 1000, limit: 9 };
     assert.deepEqual(ids(await conversations.listUnchanged(old)), ['conv_l2', 'conv_l1']);
     await conversations.acquireTurnLease(scope, 'conv_l1', { turn: 't', until: 1001, now: 1000 });

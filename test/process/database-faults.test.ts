@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text as readText } from 'node:stream/consumers';
@@ -25,8 +25,9 @@ describe('a running service whose database fails', () => {
       body: '{}',
     });
   const getHealth = () => fetch(new URL('/health', parley.baseUrl));
+  let token = '';
   const getReady = async () => {
-    const token = (await readFile(join(parley.data, 'operator-token'), 'utf8')).trim();
+    token ||= (await readFile(join(parley.data, 'operator-token'), 'utf8')).trim();
     const response = await fetch(new URL('/ready', parley.baseUrl), { headers: { authorization: `Bearer ${token}` } });
     return { status: response.status, report: (await response.json()) as { readonly reason?: string } };
   };
@@ -89,12 +90,21 @@ describe('a running service whose database fails', () => {
     await rename(join(parley.data, 'parley.db'), join(parley.data, 'moved.db'));
     assert.equal((await createConversation()).status, 200, 'a moved file still keeps what is written');
     await rename(join(parley.data, 'moved.db'), join(parley.data, 'parley.db'));
-    await rm(join(parley.data, 'parley.db'));
-    const response = await createConversation();
-    assert.equal(response.status, 503);
-    assert.match(await response.text(), /The database of the service was removed/);
+    await rm(parley.data, { recursive: true });
+    const upload = new FormData();
+    upload.append('purpose', 'batch');
+    upload.append('file', new Blob(['{}']), 'a.jsonl');
+    const headers = { authorization: `Bearer ${parley.key}` };
+    for (const response of [
+      await createConversation(),
+      await fetch(`${parley.baseUrl}/files`, { method: 'POST', headers, body: upload }),
+    ]) {
+      assert.equal(response.status, 503);
+      assert.match(await response.text(), /The database of the service was removed/);
+    }
     const { status, report } = await getReady();
     assert.equal(status, 503);
     assert.match(report.reason ?? JSON.stringify(report), /was removed while it was open/);
+    await mkdir(parley.data); // `stop` removes it
   });
 });

@@ -259,14 +259,14 @@ describe('retention', () => {
     let lists = 0;
     let unblock: (() => void) | undefined;
     const blocked = new Promise<void>((resolve) => (unblock = resolve));
-    const listOlder: Store['responses']['listCreatedBefore'] = async () => {
+    const listOlder: Store['responses']['listUnneededBefore'] = async () => {
       lists += 1;
       await blocked;
       return [];
     };
     const cleanup = start(
       { responsesDays: 1 },
-      { ...store, responses: { ...store.responses, listCreatedBefore: listOlder } },
+      { ...store, responses: { ...store.responses, listUnneededBefore: listOlder } },
     );
     for (const run of [...intervals, ...intervals]) run();
     await waitUntil('a run has begun', async () => lists > 0);
@@ -285,9 +285,9 @@ describe('retention', () => {
   it('logs a failure of the store and retries at the next run', async () => {
     await insertResponse('resp_old', 0);
     let isBroken = true;
-    const listOlder: Store['responses']['listCreatedBefore'] = (query) =>
-      isBroken ? Promise.reject(new Error('disk')) : store.responses.listCreatedBefore(query);
-    start({ responsesDays: 1 }, { ...store, responses: { ...store.responses, listCreatedBefore: listOlder } });
+    const listOlder: Store['responses']['listUnneededBefore'] = (query) =>
+      isBroken ? Promise.reject(new Error('disk')) : store.responses.listUnneededBefore(query);
+    start({ responsesDays: 1 }, { ...store, responses: { ...store.responses, listUnneededBefore: listOlder } });
     await waitUntil('the failure is logged', async () => logLines.length > 0);
     assert.deepEqual(logLines, ['retention cleanup failed']);
     isBroken = false;

@@ -24,7 +24,7 @@ export interface RetentionDeps {
 export interface RetentionPeriods {
   /** After the last change of a conversation. */
   readonly conversationsDays: number;
-  /** After the creation of a response. */
+  /** After the creation of a response, or of the last one of its chain. */
   readonly responsesDays: number;
   /** After the end of a batch. */
   readonly batchesDays: number;
@@ -65,10 +65,10 @@ async function removeOld(
     ),
     responses: await removeBefore(periods.responsesDays, async (before) => {
       const remove = (link: TenantScope & { readonly id: string }) => removeResponse(store, link);
-      const responses = await removeAll(() => store.responses.listCreatedBefore({ before, limit }), remove, isClosed);
+      const responses = await removeAll(() => store.responses.listUnneededBefore({ before, limit }), remove, isClosed);
       // Background runs that remain have no answer, either because they ended without one or still wait.
       return (
-        responses + (await removeAll(() => store.background.listCreatedBefore({ before, limit }), remove, isClosed))
+        responses + (await removeAll(() => store.background.listUnneededBefore({ before, limit }), remove, isClosed))
       );
     }),
     batches: await removeBefore(periods.batchesDays, (before) =>
@@ -92,11 +92,14 @@ async function removeOld(
 
 /** Removes the row of an ended batch and its job. Its files belong to the workspace and stay. */
 const removeBatch = (store: Store, id: string): Promise<boolean> =>
-  store.transaction(async ({ batches, jobs }) => {
-    const isRemoved = await batches.removeEnded(id);
-    if (isRemoved) await jobs.remove('batch', id);
-    return isRemoved;
-  });
+  store.transaction(
+    async ({ batches, jobs }) => {
+      const isRemoved = await batches.removeEnded(id);
+      if (isRemoved) await jobs.remove('batch', id);
+      return isRemoved;
+    },
+    { usesReserve: true },
+  );
 
 /** Deletes a file. Returns false if it is gone, or a batch has begun to read it: then the next list lacks it. */
 async function tryDeleteFile(deleteFile: RetentionDeps['deleteFile'], owner: Owner, id: string): Promise<boolean> {

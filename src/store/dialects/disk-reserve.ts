@@ -53,6 +53,8 @@ export function createDiskReserve({
   };
   /** Returns why there is no room; undefined if there is. */
   const findProblem = async (): Promise<Error | undefined> => {
+    // Of a removed folder, the write itself tells.
+    if (!existsSync(folder)) return undefined;
     const { freeBytes, bytes, reservedBytes } = await measure();
     if (reservedBytes >= bytes) return undefined;
     // The file is replaced, so its old content is still there while the new one is written.

@@ -34,6 +34,9 @@ export interface SqliteDriverOptions {
 /** Pauses between attempts while the database is locked, in ms; the last one is repeated. As in SQLite's own handler. */
 const BUSY_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25] as const;
 
+/** Time without an attempt after which a lock counts as a new one, in ms. */
+const BUSY_MEMORY_MS = 1_000;
+
 /** Retry-After of a request that finds the database locked, in seconds. */
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
@@ -48,8 +51,8 @@ export class SqliteDriver implements Driver {
   readonly #options: SqliteDriverOptions;
   readonly #clock: Clock;
   readonly #writers = createSemaphore({ permits: 1 });
-  /** When a connection found the database locked, while it has been locked for it since. Reads rarely find it locked. */
-  readonly #busySince = new Map<SqliteConnection, number>();
+  /** When a connection began to find the database locked, and when it last did. Reads rarely find it locked. */
+  readonly #busy = new Map<SqliteConnection, { readonly since: number; readonly lastAt: number }>();
 
   constructor(options: SqliteDriverOptions) {
     this.#options = options;
@@ -140,14 +143,16 @@ export class SqliteDriver implements Driver {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const result = connection.execute<Row>(sql, parameters);
-        this.#busySince.delete(connection);
+        this.#busy.delete(connection);
         return result;
       } catch (error) {
         if (isFullError(error) && error instanceof Error) error.message += ` (${name})`;
         if (!isBusyError(error)) throw error;
         const now = this.#clock.monotonic();
-        const since = this.#busySince.get(connection) ?? now;
-        this.#busySince.set(connection, since);
+        const busy = this.#busy.get(connection);
+        // A lock that was found long ago may have ended meanwhile, and this one may be new.
+        const since = busy && now - busy.lastAt < BUSY_MEMORY_MS ? busy.since : now;
+        this.#busy.set(connection, { since, lastAt: now });
         if (now - since >= STORE_BUSY_MS_MAX) throw createBusyError(name, error);
       }
       await pause(BUSY_PAUSES_MS[attempt] ?? BUSY_PAUSES_MS[BUSY_PAUSES_MS.length - 1] ?? 0);
