@@ -70,6 +70,7 @@ async function createService(t: TestContext) {
       folder: to,
       blobs: await openDiskBlobStore({ folder: join(to, 'blobs') }),
       checkDatabase: () => Promise.resolve(),
+      relocateFiles: () => Promise.resolve(),
       signal: NEVER,
     });
     return to;
@@ -203,6 +204,40 @@ describe('backup', () => {
     await assert.rejects(openExistingTarget(options), /There are no backups in other/);
     await blobs.put('upload_1', toStream('x'));
     await assert.rejects(openBackupTarget(options), /other is not empty/);
+  });
+
+  it('is restored to an empty location only, and a failed restore leaves nothing there', async (t) => {
+    const { folder, put, openTarget, run } = await createService(t);
+    await put('upload_1', 'one');
+    await put('upload_2', 'two');
+    const target = await openTarget();
+    const { manifest } = await run(target);
+    const blobs = await openDiskBlobStore({ folder: join(folder, 'bucket') });
+    const listNames = async () => (await Array.fromAsync(blobs.list())).map(({ name }) => name);
+    const restoreTo = async (location: typeof blobs, relocateFiles: () => Promise<void>) => {
+      const to = mkdtempSync(join(folder, 'restored-'));
+      const options = { folder: to, blobs: location, relocateFiles, checkDatabase: () => Promise.resolve() };
+      const error: unknown = await restoreBackup(target, manifest, { ...options, signal: NEVER }).catch(
+        (thrown: unknown) => thrown,
+      );
+      return { error: String(error), names: readdirSync(to) };
+    };
+    let copied: readonly string[] = [];
+    const fail = async () => {
+      copied = (await listNames()).toSorted();
+      throw new Error('no configuration');
+    };
+    assert.deepEqual(await restoreTo(blobs, fail), { error: 'Error: no configuration', names: [] });
+    assert.deepEqual([copied, await listNames()], [['upload_1', 'upload_2'], []]);
+
+    const undeletable = { ...blobs, delete: () => Promise.reject(new Error('denied')) };
+    assert.match((await restoreTo(undeletable, fail)).error, /2 objects of this restore could not be removed/);
+    for (const name of await listNames()) await blobs.delete(name);
+
+    await blobs.put('upload_of_another_service', toStream('x'));
+    const refused = await restoreTo(blobs, () => Promise.resolve());
+    assert.match(refused.error, /not empty: it has upload_of_another_service/);
+    assert.deepEqual([refused.names, await listNames()], [[], ['upload_of_another_service']]);
   });
 
   it('has every small file of the data folder, whatever its name, and no lock, log or state of a process', async (t) => {

@@ -37,6 +37,11 @@ export interface RestoreOptions extends VerifyOptions {
   readonly blobs: BlobStore;
   /** Checks the restored database, and that this program can read it. @throws ServiceError. */
   readonly checkDatabase: (file: string) => Promise<void>;
+  /**
+   * Changes the restored files so that they name the restored data. Called before the database gets its name, without
+   * which the folder is no service.
+   */
+  readonly relocateFiles: (folder: string) => Promise<void>;
 }
 
 /**
@@ -69,25 +74,60 @@ export async function verifyBackup(
 }
 
 /**
- * Restores a backup into an empty folder. Every hash is verified. If anything is damaged, nothing is left in the folder.
- * @throws ServiceError `internal` that names each damaged object; `invalid-request` if the folder is not empty;
- * `overloaded` if its disk is too small.
+ * Restores a backup into an empty folder, and its blobs into an empty store. Every hash is verified. If anything is
+ * damaged, nothing is left in either.
+ * @throws ServiceError `internal` that names each damaged object; `invalid-request` if the store is not empty.
  */
 export async function restoreBackup(
   target: BackupTarget,
   manifest: BackupManifest,
   options: RestoreOptions,
 ): Promise<void> {
-  const { folder } = options;
+  const { folder, blobs } = options;
+  const startedBlobs: string[] = [];
   try {
-    const damage = await restoreObjects(target, manifest, options);
+    await checkBlobsEmpty(blobs);
+    const damage = await restoreObjects(target, manifest, options, startedBlobs);
     if (damage.length > 0) throw createDamageError(manifest, damage);
+    await options.relocateFiles(folder);
+    await rename(join(folder, getTemporaryPath(manifest)), join(folder, manifest.database.path));
     await syncToDisk(folder);
   } catch (thrown) {
+    const leftCount = await removeBlobs(blobs, startedBlobs);
     for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
-    throw thrown;
+    if (leftCount === 0) throw thrown;
+    const { kind, message } = ServiceError.from(thrown);
+    const left = `${leftCount} objects of this restore could not be removed from the location of the file contents. Remove them, or name another location.`;
+    throw new ServiceError(kind, `${message}\n${left}`, { cause: thrown });
   }
 }
+
+/**
+ * A service deletes the blobs that its database does not know. Blobs of another service would be deleted at the start of
+ * the restored one.
+ */
+async function checkBlobsEmpty(blobs: BlobStore): Promise<void> {
+  for await (const { name } of blobs.list())
+    throw new ServiceError(
+      'invalid-request',
+      `The location for the file contents is not empty: it has ${name}. The restored service would delete objects of others there. Name an empty location with --blobs, or omit --blobs.`,
+      { param: 'blobs' },
+    );
+}
+
+/** @returns the number of blobs that could not be deleted. */
+async function removeBlobs(blobs: BlobStore, names: readonly string[]): Promise<number> {
+  const removed = await mapUntilFailure(names, BACKUP_COPY_CONCURRENCY, (name) =>
+    blobs.delete(name).then(
+      () => true,
+      () => false,
+    ),
+  );
+  return removed.filter((isRemoved) => !isRemoved).length;
+}
+
+/** Returns the path of the database until it is checked. */
+const getTemporaryPath = ({ database }: BackupManifest): string => `${database.path}.tmp`;
 
 /** @throws ServiceError `invalid-request` if the folder exists and is not empty; `overloaded` if its disk is too small. */
 export async function prepareRestoreFolder(folder: string, manifest: BackupManifest): Promise<void> {
@@ -108,11 +148,13 @@ async function restoreObjects(
   target: BackupTarget,
   manifest: BackupManifest,
   { folder, blobs, checkDatabase, signal, onProgress }: RestoreOptions,
+  startedBlobs: string[],
 ): Promise<readonly ObjectDamage[]> {
   const onBytes = createByteCounter(manifest, onProgress);
   const damage = await mapUntilFailure(manifest.blobs, BACKUP_COPY_CONCURRENCY, (object) =>
     findDamage(object, async () => {
       const { stream, getHash } = hashStream(await target.read(object.name), onBytes);
+      startedBlobs.push(object.name);
       await blobs.put(object.name, stream, { signal });
       return getHash();
     }),
@@ -127,15 +169,11 @@ async function restoreObjects(
       return getHash();
     });
   for (const file of manifest.files) damage.push(await restoreFile(file, file.path, file.mode));
-  // The database comes last, under another name until it is checked: without it, the folder is no service.
-  const { database } = manifest;
-  const temporary = `${database.path}.tmp`;
-  const databaseDamage = await restoreFile(database, temporary, 0o600);
+  // The database comes last, under another name until everything is checked: without it, the folder is no service.
+  const temporary = getTemporaryPath(manifest);
+  const databaseDamage = await restoreFile(manifest.database, temporary, 0o600);
   damage.push(databaseDamage);
-  if (!databaseDamage) {
-    await checkDatabase(join(folder, temporary));
-    await rename(join(folder, temporary), join(folder, database.path));
-  }
+  if (!databaseDamage) await checkDatabase(join(folder, temporary));
   return damage.filter((each) => each !== undefined);
 }
 

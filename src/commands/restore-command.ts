@@ -1,7 +1,9 @@
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { findBackup, prepareRestoreFolder, restoreBackup, sumBytes } from '../backup/restore-backup.ts';
-import { openLocation } from '../service/open-backups.ts';
+import { relocateConfig, type ConfigChange } from '../config/relocate-config.ts';
+import { ServiceError } from '../core/error.ts';
+import { openLocation, type Environment } from '../service/open-backups.ts';
 import { readSnapshot } from '../store/snapshots/sqlite-snapshot.ts';
 import { withBackups, type BackupCommandDeps } from './backup-command.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
@@ -24,15 +26,20 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
     .argument('<target>', 'folder, or s3://bucket/prefix, with the backups')
     .requiredOption('--to <folder>', 'data folder to create; must be missing or empty')
     .option('--at <id>', 'ID of the backup, as `parley backup list` shows it (default: the newest)')
-    .option('--blobs <url>', 'write file contents to s3://bucket/prefix instead, for a service with `blobs.url`')
+    .option(
+      '--blobs <url>',
+      'write file contents to s3://bucket/prefix, which must be empty (default: the data folder)',
+    )
     .option('--decrypt-with <file>', 'file with the passphrase or key of the backups')
     .option('--json', 'print one JSON object')
     .action(async (location: string, { to, at, blobs, decryptWith, json }: RestoreOptions, command: Command) => {
       await withBackups(deps, { location, decryptWith, command }, async (target) => {
         const folder = resolve(to);
+        checkBlobsUrl(blobs);
         const manifest = await findBackup(target, at);
         await prepareRestoreFolder(folder, manifest);
         const printer = createTransferPrinter(deps.stderr);
+        let changes: readonly ConfigChange[] = [];
         const blobStore = await openLocation({
           location: blobs ?? join(folder, 'blobs'),
           environment: deps.env,
@@ -44,6 +51,9 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
               folder,
               blobs: blobStore,
               checkDatabase: async (file) => void (await readSnapshot(file)),
+              async relocateFiles() {
+                changes = await relocateConfig(folder, { databasePath: manifest.database.path, blobsUrl: blobs });
+              },
               signal,
               onProgress: (progress) => printer.update('restore', progress),
             }),
@@ -57,9 +67,49 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
           deps.stderr.write(`parley: ${blob} was already ${problem} when the backup was made\n`);
         deps.stdout.write(
           json
-            ? formatJsonLine({ id, folder, database: database.path, blobs: manifest.blobs.length, problems })
-            : `${id} restored: ${formatBytes(sumBytes(manifest))}, every hash verified. Start it with: parley serve --data ${folder}\n`,
+            ? formatJsonLine({
+                id,
+                folder,
+                database: database.path,
+                blobs: manifest.blobs.length,
+                problems,
+                // JSON has no undefined: a setting that was or is absent is null.
+                changes: changes.map(({ setting, before, after }) => ({
+                  setting,
+                  before: before ?? null,
+                  after: after ?? null,
+                })),
+              })
+            : [
+                `${id} restored: ${formatBytes(sumBytes(manifest))}, every hash verified.`,
+                ...changes.map(formatChange),
+                `Start it with: parley serve --data ${folder}\n`,
+              ].join('\n'),
         );
+        deps.stderr.write(`parley: ${formatEnvironmentWarning(deps.env)}\n`);
       });
     });
+}
+
+function checkBlobsUrl(url: string | undefined): void {
+  if (url === undefined || url.startsWith('s3://')) return;
+  throw new ServiceError(
+    'invalid-request',
+    `--blobs must be s3://bucket/prefix, got ${url}. Without --blobs, file contents are restored to the data folder.`,
+    { param: 'blobs' },
+  );
+}
+
+const formatChange = ({ setting, before, after }: ConfigChange): string =>
+  `parley.yaml: ${setting} ${after === undefined ? 'removed' : `set to ${after}`}${before === undefined ? '' : `, was ${before}`}`;
+
+/** Variables that take precedence over what a restore writes to `parley.yaml`. */
+const LOCATION_VARIABLES = ['PARLEY_BLOBS_URL', 'PARLEY_STORE_URL', 'PARLEY_CONFIG'];
+
+function formatEnvironmentWarning(env: Environment): string {
+  const present = LOCATION_VARIABLES.filter((name) => (env[name] ?? '') !== '');
+  const warning =
+    `WARNING: ${LOCATION_VARIABLES.join(', ')} take precedence over the restored parley.yaml. If they name the bucket or database ` +
+    'of another service, the restored service deletes its files or changes its data. Unset them before the start.';
+  return present.length === 0 ? warning : `${warning} Set here: ${present.join(', ')}.`;
 }

@@ -57,7 +57,9 @@ export async function addToConfigFile(
 }
 
 /** Reads the file. For a symbolic link, `path` is the path of its target, which is then replaced. */
-async function readExistingFile(path: string): Promise<{ path: string; text: string; mode: number } | undefined> {
+export async function readExistingFile(
+  path: string,
+): Promise<{ path: string; text: string; mode: number } | undefined> {
   try {
     const real = await realpath(path);
     return { path: real, text: await readFile(real, 'utf8'), mode: (await stat(real)).mode & 0o777 };
