@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -11,7 +22,8 @@ import type { SnapshotSource } from '../store/snapshots/snapshot.ts';
 import { getBackupLockPath } from './backup-lock.ts';
 import { openBackupTarget, openExistingTarget, type BackupTarget } from './backup-target.ts';
 import { createBackup } from './create-backup.ts';
-import { listDataFiles } from './data-files.ts';
+import { listDataFiles, type LeftOutFile } from './data-files.ts';
+import { BACKUP_FILE_BYTES_MAX } from './limits.ts';
 import { removeOldBackups } from './remove-old-backups.ts';
 import { findBackup, prepareRestoreFolder, restoreBackup, verifyBackup } from './restore-backup.ts';
 
@@ -250,14 +262,75 @@ describe('backup', () => {
       'parley.db-reserve',
       'backup.lock',
       'server.json',
+      'service.lock',
       'x.tmp',
     ])
       writeFileSync(join(data, name), '');
     writeFileSync(config, '');
-    const files = await listDataFiles(data, { configFile: config, excluded: new Set([join(data, 'parley.db')]) });
+    const leftOut: LeftOutFile[] = [];
+    const files = await listDataFiles(data, {
+      configFile: config,
+      excluded: new Set([join(data, 'parley.db'), getBackupLockPath(data)]),
+      onLeftOut: (file) => leftOut.push(file),
+    });
     assert.deepEqual(
       files.map(({ path }) => path),
       ['download-secret', 'future-secret', 'parley.yaml'],
     );
+    assert.deepEqual(leftOut, [{ path: 'x.tmp', sizeBytes: 0, reason: 'lock, log or unfinished file by its name' }]);
+  });
+
+  it('follows links to secrets, and reports what is left out', async (t) => {
+    const { data, folder, openTarget, run, restore } = await createService(t);
+    // As Kubernetes mounts a secret.
+    mkdirSync(join(data, '..2026_11_27'));
+    writeFileSync(join(data, '..2026_11_27', 'operator-token'), 'token', { mode: 0o640 });
+    symlinkSync('..2026_11_27', join(data, '..data'));
+    symlinkSync('..data/operator-token', join(data, 'operator-token'));
+    symlinkSync('missing', join(data, 'callback-secret'));
+    writeFileSync(join(folder, 'large'), '');
+    truncateSync(join(folder, 'large'), BACKUP_FILE_BYTES_MAX + 1);
+    symlinkSync(join(folder, 'large'), join(data, 'large'));
+    const leftOut: LeftOutFile[] = [];
+    const target = await openTarget();
+    await run(target, {
+      listFiles: () =>
+        listDataFiles(data, {
+          configFile: undefined,
+          excluded: new Set([getBackupLockPath(data)]),
+          onLeftOut: (file) => leftOut.push(file),
+        }),
+    });
+    const to = await restore(target);
+    assert.equal(readFileSync(join(to, 'operator-token'), 'utf8'), 'token');
+    assert.equal(lstatSync(join(to, 'operator-token')).isSymbolicLink(), false);
+    assert.deepEqual(
+      leftOut.map(({ path, reason }) => `${path}: ${reason}`).toSorted((a, b) => (a < b ? -1 : 1)),
+      ['..data: link to a folder', 'callback-secret: link to nothing', 'large: larger than 16777216 bytes'],
+    );
+    assert.equal(leftOut.find(({ path }) => path === 'large')?.sizeBytes, BACKUP_FILE_BYTES_MAX + 1);
+  });
+
+  it('has the configuration that the service uses, and no other', async (t) => {
+    const { data, folder } = await createService(t);
+    const [unused, elsewhere, inside] = [join(data, 'parley.yaml'), join(folder, 'used.yaml'), join(data, 'used.yaml')];
+    for (const file of [unused, elsewhere, inside]) writeFileSync(file, '');
+    const list = async (configFile: string) => {
+      const leftOut: string[] = [];
+      const files = await listDataFiles(data, {
+        configFile,
+        excluded: new Set(),
+        onLeftOut: ({ path, reason }) => leftOut.push(`${path}: ${reason}`),
+      });
+      return { files: files.map(({ path, source }) => [path, source]), leftOut };
+    };
+    const secret = ['download-secret', join(data, 'download-secret')];
+    for (const used of [elsewhere, inside])
+      assert.deepEqual(await list(used), {
+        files: [secret, ['parley.yaml', used], ...(used === inside ? [] : [['used.yaml', inside]])],
+        leftOut: [`parley.yaml: not the configuration that is used: ${used}`],
+      });
+    const { files, leftOut } = await list(unused);
+    assert.deepEqual([files, leftOut], [[secret, ['parley.yaml', unused], ['used.yaml', inside]], []]);
   });
 });

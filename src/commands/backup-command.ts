@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { listBackupIds, type BackupTarget } from '../backup/backup-target.ts';
+import type { LeftOutFile } from '../backup/data-files.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
 import { createDamageError, findBackup, sumBytes, verifyBackup } from '../backup/restore-backup.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
@@ -58,7 +59,7 @@ async function runBackupCommand(
   const { config, file } = load(command.optsWithGlobals());
   const secret = await readSecret(encryptWith);
   const printer = createTransferPrinter(stderr);
-  const { manifest, copied, removed } = await runUntilInterrupted(
+  const { manifest, copied, removed, leftOut } = await runUntilInterrupted(
     'Interrupted. The next backup continues with what was copied.',
     (signal) =>
       runBackup({
@@ -74,7 +75,7 @@ async function runBackupCommand(
       }),
   ).finally(() => printer.finish());
   const { id, problems } = manifest;
-  const result = { ...encodeManifest(manifest), copied, removed: removed?.backups ?? [] };
+  const result = { ...encodeManifest(manifest), copied, removed: removed?.backups ?? [], leftOut };
   stdout.write(
     json
       ? formatJsonLine(result)
@@ -82,6 +83,7 @@ async function runBackupCommand(
           `${copied.count} files copied now (${formatBytes(copied.bytes)})` +
           `${removed ? `; ${removed.backups.length} old backups removed` : ''}\n`,
   );
+  for (const file of leftOut) stderr.write(`parley: ${formatLeftOut(file)}\n`);
   if (problems.length === 0) return;
   throw new ServiceError(
     'internal',
@@ -91,6 +93,9 @@ async function runBackupCommand(
     ].join('\n'),
   );
 }
+
+const formatLeftOut = ({ path, sizeBytes, reason }: LeftOutFile): string =>
+  `${path} in the data folder is not in the backup: ${reason}${sizeBytes === undefined ? '' : ` (${formatBytes(sizeBytes)})`}`;
 
 interface ReadOptions {
   readonly decryptWith?: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -23,9 +23,9 @@ async function createService(t: TestContext) {
     file,
     `# ours\ndata: ${data}\nstore:\n  url: sqlite:${database}\nblobs:\n  url: s3://live-bucket/blobs\nport: 9000\n`,
   );
-  const load = () => loadConfig({ flags: { config: file }, env: {} });
-  await (await openDatabase(load().config)).close();
-  const run = async (args: readonly string[], env: Readonly<Record<string, string>> = ENV) => {
+  const loadFile = () => loadConfig({ flags: { config: file }, env: {} });
+  await (await openDatabase(loadFile().config)).close();
+  const run = async (args: readonly string[], env: Readonly<Record<string, string>> = ENV, load = loadFile) => {
     let [output, errors] = ['', ''];
     const deps = {
       load,
@@ -74,6 +74,20 @@ describe('parley restore', () => {
     assert.match(errors, /Set here: PARLEY_BLOBS_URL\.\n$/);
     const { changes } = JSON.parse(output) as { readonly changes: readonly object[] };
     assert.deepEqual(changes.at(-1), { setting: 'blobs.url', before: 's3://live-bucket/blobs', after: null });
+  });
+
+  it('restores the configuration that the service used, and the backup prints what it leaves out', async (t) => {
+    const { folder, data, file, run, target, to } = await createService(t);
+    const used = join(folder, 'used.yaml');
+    writeFileSync(used, readFileSync(file));
+    writeFileSync(file, 'port: 1\n');
+    symlinkSync('missing', join(data, 'callback-secret'));
+    const load = () => loadConfig({ flags: { config: used }, env: {} });
+    const { errors } = await run(['backup', target], ENV, load);
+    assert.match(errors, /^parley: callback-secret in the data folder is not in the backup: link to nothing$/m);
+    assert.match(errors, /^parley: parley.yaml in the data folder .* not the configuration that is used: .* \(8 B\)$/m);
+    await run(['restore', target, '--to', to]);
+    assert.match(readFileSync(join(to, 'parley.yaml'), 'utf8'), /port: 9000/);
   });
 
   it('refuses a location of the file contents that is no bucket', async (t) => {

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
 import { openBackupTarget, openExistingTarget, type BackupTarget } from '../backup/backup-target.ts';
 import { createBackup, type BackupProgress, type BackupResult } from '../backup/create-backup.ts';
-import { listDataFiles } from '../backup/data-files.ts';
+import { listDataFiles, type LeftOutFile } from '../backup/data-files.ts';
 import { removeOldBackups, type RemovedBackups } from '../backup/remove-old-backups.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
@@ -75,10 +75,14 @@ export interface RunBackupOptions {
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
+export interface RunBackupResult extends BackupResult {
+  readonly removed: RemovedBackups | undefined;
+  /** Files of the data folder that the backup does not have. */
+  readonly leftOut: readonly LeftOutFile[];
+}
+
 /** Backs up the service of the configuration. @throws ServiceError, as `createBackup` and `openBackupTarget`. */
-export async function runBackup(
-  options: RunBackupOptions,
-): Promise<BackupResult & { readonly removed: RemovedBackups | undefined }> {
+export async function runBackup(options: RunBackupOptions): Promise<RunBackupResult> {
   const { config, location, environment } = options;
   const workFolder = isS3(location) ? getBackupsFolder(config) : join(location, 'incoming');
   // Services that share a target must not remove each other's new objects. In a bucket there is no such lock.
@@ -91,6 +95,7 @@ export async function runBackup(
     // The lock of a folder keeps other backups away, so whatever is unfinished is a remainder.
     await target.removeStaleUploads(systemClock.now() - (targetLock ? 0 : STALE_UPLOAD_MS));
     const databaseFile = getDatabaseFile(config);
+    const leftOut: LeftOutFile[] = [];
     const result = await createBackup({
       ...options,
       dataFolder: config.data,
@@ -101,6 +106,7 @@ export async function runBackup(
         listDataFiles(config.data, {
           configFile: options.configFile,
           excluded: new Set([databaseFile, getBackupLockPath(config.data)]),
+          onLeftOut: (file) => leftOut.push(file),
         }),
       target,
       workFolder,
@@ -108,6 +114,7 @@ export async function runBackup(
     });
     return {
       ...result,
+      leftOut,
       removed: options.keep === undefined ? undefined : await removeOldBackups(target, options.keep),
     };
   } finally {
