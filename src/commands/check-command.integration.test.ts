@@ -9,15 +9,16 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { openDiskBlobStore } from '../blobs/disk-blob-store.ts';
 import { BLOB_BLOCK_BYTES } from '../blobs/limits.ts';
 import { createVerifiedBlobStore } from '../blobs/verified-blob-store.ts';
-import { ServiceError } from '../core/error.ts';
+import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
 import type { Files } from '../resources/files/file.ts';
 import { FILE_ORPHAN_AGE_MS } from '../resources/files/limits.ts';
 import { createFiles } from '../resources/files/service.ts';
+import { lockDatabaseFile } from '../store/__fixtures__/lock-database-file.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
 import type { FileRecord } from '../store/files.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { createCheckCommand } from './check-command.ts';
+import { createCheckCommand, type CheckedData } from './check-command.ts';
 
 const OWNER = { region: 'cn-beijing', workspace: 'w', keyId: 'key_1' } as const;
 const LIMITS = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
@@ -38,12 +39,14 @@ describe('parley check', () => {
   let blobs: BlobStore;
   let files: Files;
   let weights: Weights[] = [];
+  let openBlobs: CheckedData['openBlobs'];
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-check-'));
     blobFolder = join(folder, 'blobs');
     weights = [];
+    openBlobs = () => openDiskBlobStore({ folder: blobFolder });
     store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
     blobs = createVerifiedBlobStore(await openDiskBlobStore({ folder: blobFolder }), {
       hashes: store.blobHashes,
@@ -69,7 +72,7 @@ describe('parley check', () => {
         modelsFolder: join(folder, 'models'),
         weights,
         weightsStore: { list: async () => [] },
-        openBlobs: () => openDiskBlobStore({ folder: blobFolder }),
+        openBlobs: () => openBlobs(),
       }),
     });
     await command.parseAsync(args, { from: 'user' });
@@ -256,6 +259,38 @@ describe('parley check', () => {
     assert.match(progress, /\rchecking files \[\.{30}\] 0 % 0 B of 1\.0 kB/);
     assert.match(progress, /\rchecking files \[#{30}\] 100 % 1\.0 kB of 1\.0 kB/);
     assert.ok(progress.endsWith('\r\u001b[K'));
+  });
+
+  it('could not run while another process has the lock of the database', async () => {
+    await store.close();
+    const unlock = lockDatabaseFile(join(folder, 'parley.db'));
+    await assert.rejects(run([]), (thrown) => {
+      assert.ok(thrown instanceof ServiceError && thrown.kind === 'invalid-request');
+      assert.match(thrown.message, /^The check could not run: .*parley\.db: database is locked$/);
+      return true;
+    });
+    unlock();
+    store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
+  });
+
+  it('prints why the blobs cannot be read, and what it found before', async () => {
+    await store.transaction(({ fileTotals }) => fileTotals.lockUsage(OWNER));
+    await store.transaction(({ fileTotals }) => fileTotals.addUsage(OWNER, { files: 2, bytes: 7 }));
+    const cause = new Error('S3 list failed (no response): connect ECONNREFUSED');
+    openBlobs = async () => ({
+      ...(await openDiskBlobStore({ folder: blobFolder })),
+      list() {
+        throw new ServiceError('internal', INTERNAL_MESSAGE, { cause });
+      },
+    });
+    await assert.rejects(run([]), (thrown) => {
+      assert.ok(thrown instanceof ServiceError && thrown.kind === 'invalid-request');
+      assert.match(
+        thrown.message,
+        /^The check could not run: S3 list failed .*ECONNREFUSED\nfound before: file_totals of .*: it says 2 files/,
+      );
+      return true;
+    });
   });
 
   it('rejects as invalid, which exits with 2, when it could not run', async () => {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { UnverifiedBlobStore } from '../blobs/blob-store.ts';
-import { ServiceError } from '../core/error.ts';
+import { describeCause, ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
 import type { Clock } from '../lib/clock.ts';
 import { checkDatabase } from '../store/checks/check-database.ts';
+import { findDatabaseDamage } from '../store/database-damage.ts';
 import { openCheckReader } from '../store/checks/open-check-reader.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { checkBlobs, type CheckedBlobs } from './check-blobs.ts';
@@ -13,6 +14,9 @@ import { createCheckProgress, type CheckProgress } from './check-progress.ts';
 import { checkWeights, countWeightsBytes } from './check-weights.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import type { TerminalStream } from './terminal-stream.ts';
+
+/** SQLite result code of an error in a statement. */
+const SQLITE_ERROR = 1;
 
 /** The data that a check reads. */
 export interface CheckedData {
@@ -53,16 +57,17 @@ export function createCheckCommand(deps: CheckCommandDeps): Command {
       const { stdout, stderr, clock, setExitCode } = deps;
       const startedAt = clock.monotonic();
       const progress = createCheckProgress(stderr, clock);
+      const report: CheckReport = { problems: [], notes: [] };
       try {
         const data = await deps.open(command.optsWithGlobals());
-        const result = await runCheck(data, options, { progress, now: clock.now() });
+        const result = await runCheck(data, options, { report, progress, now: clock.now() });
         progress.finish();
         const durationMs = Math.round(clock.monotonic() - startedAt);
         stdout.write(options.json ? formatJsonLine(encodeResult(result, durationMs)) : formatResult(result));
         if (result.problems.length > 0) setExitCode(1);
       } catch (error) {
         progress.finish();
-        throw createNotRunError(error);
+        throw createNotRunError(error, report.problems);
       }
     });
 }
@@ -74,16 +79,16 @@ interface CheckResult extends CheckReport, CheckedBlobs {
 async function runCheck(
   { databaseFile, modelsFolder, weights, weightsStore, openBlobs }: CheckedData,
   { full, weights: hasWeights }: CheckOptions,
-  { progress, now }: { readonly progress: CheckProgress; readonly now: number },
+  { report, progress, now }: { readonly report: CheckReport; readonly progress: CheckProgress; readonly now: number },
 ): Promise<CheckResult> {
   if (!existsSync(databaseFile)) throw new Error(`there is no database ${databaseFile}`);
-  const report: CheckReport = { problems: [], notes: [] };
   progress.start('database', 0);
-  const problems = await checkDatabase({
+  const { problems, failure } = await checkDatabase({
     file: databaseFile,
     parts: ['wal', full ? 'full' : 'quick', 'foreign-keys'],
   });
   report.problems.push(...problems.map(({ file, detail }) => createDatabaseProblem(file, detail)));
+  if (failure !== undefined) throw new Error(`${databaseFile}: ${failure}`);
 
   let checkedBlobs: CheckedBlobs = { blobs: 0, unhashed: 0 };
   const blobs = await openBlobs();
@@ -102,7 +107,11 @@ async function runCheck(
   return { ...report, ...checkedBlobs, weightsFiles };
 }
 
-/** Compares rows with blobs and sums. Rows of a damaged database that cannot be read are a problem, too. */
+/**
+ * Compares rows with blobs and sums. Rows of a damaged database that cannot be read are a problem, too.
+ *
+ * @throws the error of anything else that cannot be read, such as a locked database or the blobs.
+ */
 async function checkRows(
   databaseFile: string,
   blobs: UnverifiedBlobStore,
@@ -123,12 +132,18 @@ async function checkRows(
     }
     return await checkBlobs({ reader, blobs, report, onBytes: progress.add, now });
   } catch (error) {
-    if (error instanceof ServiceError || !(error instanceof Error)) throw error;
+    if (error instanceof ServiceError || !(error instanceof Error) || !isCausedByDamage(error, report)) throw error;
     report.problems.push(createDatabaseProblem(databaseFile, `rows cannot be read: ${error.message}`));
     return { blobs: 0, unhashed: 0 };
   } finally {
     reader?.close();
   }
+}
+
+/** SQLite also reports other errors, such as that of a missing table, once pages are damaged. */
+function isCausedByDamage(error: Error, { problems }: CheckReport): boolean {
+  if (findDatabaseDamage(error)?.type === 'corrupt') return true;
+  return 'errcode' in error && error.errcode === SQLITE_ERROR && problems.some(({ area }) => area === 'database');
 }
 
 const createDatabaseProblem = (subject: string, problem: string): CheckProblem => ({
@@ -138,10 +153,10 @@ const createDatabaseProblem = (subject: string, problem: string): CheckProblem =
   action: 'Stop the service, keep a copy of the data folder, and restore a backup.',
 });
 
-const createNotRunError = (error: unknown): ServiceError => {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new ServiceError('invalid-request', `The check could not run: ${reason}`, { cause: error });
-};
+function createNotRunError(error: unknown, problems: readonly CheckProblem[]): ServiceError {
+  const found = problems.map(({ subject, problem }) => `\nfound before: ${subject}: ${problem}`).join('');
+  return new ServiceError('invalid-request', `The check could not run: ${describeCause(error)}${found}`);
+}
 
 const encodeResult = ({ problems, notes, blobs, unhashed, weightsFiles }: CheckResult, durationMs: number) => ({
   ok: problems.length === 0,

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { RETRY_AFTER_SECONDS } from './limits.ts';
 
 /**
@@ -99,6 +100,13 @@ export class ServiceError extends Error {
       );
     return new ServiceError('internal', INTERNAL_MESSAGE, { cause: thrown });
   }
+}
+
+/** Returns the text for the operator: the cause of an error whose own text says nothing to him. */
+export function describeCause(thrown: unknown): string {
+  const error = ServiceError.from(thrown);
+  if (error.message !== INTERNAL_MESSAGE || error.cause === undefined) return error.message;
+  return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : inspect(error.cause);
 }
 
 /** Returns whether stored bytes of a file are damaged or lost, so that another attempt would fail again. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../test/until.ts';
 import { createDatabaseFile, createDatabaseLog } from '../store/__fixtures__/create-database-file.ts';
+import { lockDatabaseFile } from '../store/__fixtures__/lock-database-file.ts';
 import { checkDatabaseAtStart } from './check-database-at-start.ts';
 
 const PAGE_BYTES = 4096;
@@ -28,7 +29,8 @@ describe('check of the database at the start', () => {
     const logged: string[] = [];
     const log = {
       info: (message: string) => void logged.push(message),
-      warn: (message: string) => void logged.push(message),
+      warn: (message: string, fields?: Readonly<Record<string, unknown>>) =>
+        void logged.push(`${message}: ${String(fields?.['error'])}`),
     };
     const health = { refuse: (problem: string) => void refusals.push(problem) };
     await checkDatabaseAtStart({ file, health, log, ...(bytesMax !== undefined && { bytesMax }) });
@@ -69,6 +71,22 @@ describe('check of the database at the start', () => {
     const { refusals, logged } = await check(createDatabase(), 1);
     await until('the check has ended', { timeoutMs: 60_000 }, async () => (logged.length > 0 ? true : undefined));
     assert.deepEqual([refusals, logged], [[], ['database check passed']]);
+  });
+
+  it('starts when another process has the lock or the file cannot be read, and logs why', async () => {
+    const locked = createDatabase();
+    const unlock = lockDatabaseFile(locked);
+    const unreadable = join(folder, 'unreadable.db');
+    await mkdir(join(unreadable, 'content'), { recursive: true });
+    for (const [file, error] of [
+      [locked, 'database is locked'],
+      [unreadable, 'disk I/O error'],
+    ] as const)
+      assert.deepEqual(await check(file), { refusals: [], logged: [`database check could not run: ${error}`] });
+    const { refusals, logged } = await check(locked, 1);
+    await until('the check has ended', { timeoutMs: 60_000 }, async () => (logged.length > 0 ? true : undefined));
+    assert.deepEqual([refusals, logged], [[], ['database check could not run: database is locked']]);
+    unlock();
   });
 
   it('refuses a damaged log, also of a large database, and keeps one copy of it', async () => {

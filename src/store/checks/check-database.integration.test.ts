@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -71,7 +71,12 @@ describe('check of a database file', () => {
     return bytes;
   };
   const check = async (file: string, parts: readonly DatabaseCheckPart[]) =>
-    (await checkDatabase({ file, parts })).map(({ part, detail }) => ({ part, detail }));
+    (await checkCompletely(file, parts)).map(({ part, detail }) => ({ part, detail }));
+  const checkCompletely = async (file: string, parts: readonly DatabaseCheckPart[]) => {
+    const { problems, failure } = await checkDatabase({ file, parts });
+    assert.equal(failure, undefined);
+    return problems;
+  };
   const countRows = (file: string): number => {
     const database = new DatabaseSync(file, { readOnly: true });
     const row = database.prepare('select count(*) as count from rows').get();
@@ -169,6 +174,30 @@ describe('check of a database file', () => {
     assert.match((await check(cut, ['quick']))[0]?.detail ?? '', /malformed|page/);
     const zeroed = await change(await copy('pages.db'), (bytes) => bytes.fill(0, 0, 100));
     assert.match((await check(zeroed, ['quick']))[0]?.detail ?? '', /not a database/);
+  });
+
+  it('says that it could not run while another process has the lock, and finds no damage', async () => {
+    const file = join(folder, 'locked.db');
+    const database = new DatabaseSync(file);
+    database.exec('create table rows (text); begin exclusive');
+    assert.deepEqual(await checkDatabase({ file, parts: ['wal', 'quick', 'foreign-keys'] }), {
+      problems: [],
+      failure: 'database is locked',
+    });
+    database.close();
+  });
+
+  it('says that it could not run when the file cannot be read, and keeps what it found before', async () => {
+    const file = await copy('log.db');
+    await change(`${file}-wal`, flip(32 + 10 * FRAME_BYTES + 24 + 50));
+    await rm(file);
+    await mkdir(join(file, 'content'), { recursive: true });
+    const { problems, failure } = await checkDatabase({ file, parts: ['wal', 'full'] });
+    assert.deepEqual(
+      problems.map(({ part }) => part),
+      ['wal'],
+    );
+    assert.equal(failure, 'disk I/O error');
   });
 
   it('finds an index that differs from its table with the full check only', async () => {

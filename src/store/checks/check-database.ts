@@ -21,14 +21,23 @@ export interface DatabaseProblem {
   readonly detail: string;
 }
 
-/** Checks a SQLite database in a thread. It changes nothing, and other processes may use the database meanwhile. */
-export async function checkDatabase(check: DatabaseCheck): Promise<readonly DatabaseProblem[]> {
+export interface DatabaseCheckResult {
+  readonly problems: readonly DatabaseProblem[];
+  /** Why a part could not run, such as a lock or missing rights; absent if all parts ran. It says nothing about damage. */
+  readonly failure?: string;
+}
+
+/**
+ * Checks a SQLite database in a thread. It changes nothing, and other processes may use the database meanwhile. Waits some
+ * seconds for a lock.
+ */
+export async function checkDatabase(check: DatabaseCheck): Promise<DatabaseCheckResult> {
   const thread = new Worker(resolveSourceFile(new URL('./database-check-thread', import.meta.url)), {
     name: 'database check',
     workerData: check,
   });
   // The process may end meanwhile: the check changes nothing.
   thread.unref();
-  const [problems] = (await once(thread, 'message')) as [readonly DatabaseProblem[]];
-  return problems;
+  const [result] = (await once(thread, 'message')) as [DatabaseCheckResult];
+  return result;
 }

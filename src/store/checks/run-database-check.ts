@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { DatabaseCheck, DatabaseProblem } from './check-database.ts';
+import { findDatabaseDamage } from '../database-damage.ts';
+import type { DatabaseCheck, DatabaseCheckResult, DatabaseProblem } from './check-database.ts';
 import { scanWal, type WalScan } from './scan-wal.ts';
 
 /** Problems that SQLite lists at most. */
@@ -12,21 +13,29 @@ const SCANS = 3;
 const SCAN_PAUSE_MS = 50;
 
 /** Ms that the check waits for a lock. */
-const LOCK_MS_MAX = 10_000;
+const LOCK_MS_MAX = 5_000;
 
-/** Runs the parts of a check. Blocks the thread. */
-export function runDatabaseCheck({ file, parts }: DatabaseCheck): readonly DatabaseProblem[] {
-  return parts.flatMap((part) => {
-    switch (part) {
-      case 'wal':
-        return checkWal(`${file}-wal`);
-      case 'quick':
-      case 'full':
-        return checkPages(file, part === 'full' ? 'integrity_check' : 'quick_check');
-      case 'foreign-keys':
-        return checkForeignKeys(file);
-    }
-  });
+/** Runs the parts of a check up to the first one that cannot run. Blocks the thread. */
+export function runDatabaseCheck({ file, parts }: DatabaseCheck): DatabaseCheckResult {
+  const problems: DatabaseProblem[] = [];
+  try {
+    for (const part of parts) problems.push(...runPart(file, part));
+  } catch (error) {
+    return { problems, failure: error instanceof Error ? error.message : String(error) };
+  }
+  return { problems };
+}
+
+function runPart(file: string, part: DatabaseProblem['part']): readonly DatabaseProblem[] {
+  switch (part) {
+    case 'wal':
+      return checkWal(`${file}-wal`);
+    case 'quick':
+    case 'full':
+      return checkPages(file, part === 'full' ? 'integrity_check' : 'quick_check');
+    case 'foreign-keys':
+      return checkForeignKeys(file);
+  }
 }
 
 function checkWal(wal: string): readonly DatabaseProblem[] {
@@ -70,7 +79,11 @@ function checkForeignKeys(file: string): readonly DatabaseProblem[] {
   );
 }
 
-/** SQLite reports damage that it cannot read past as an error. */
+/**
+ * Returns damage that SQLite cannot read past, and thus reports as an error, as a problem.
+ *
+ * @throws Error of SQLite that says nothing about the content, such as that of a lock or of missing rights.
+ */
 function withDatabase(
   file: string,
   part: DatabaseProblem['part'],
@@ -81,7 +94,9 @@ function withDatabase(
     database = new DatabaseSync(file, { readOnly: true, timeout: LOCK_MS_MAX });
     return read(database);
   } catch (error) {
-    return [{ part, file, detail: error instanceof Error ? error.message : String(error) }];
+    const damage = findDatabaseDamage(error);
+    if (damage?.type !== 'corrupt') throw error;
+    return [{ part, file, detail: damage.error.message }];
   } finally {
     database?.close();
   }
