@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
-import { createDatabaseHealth } from './database-health.ts';
+import { createDatabaseHealth, type DatabaseDamageReport } from './database-health.ts';
 
 const FILE = '/data/parley.db';
 
@@ -51,6 +51,38 @@ describe('database health', () => {
     assert.equal(count, 3);
     assert.equal(logged.length, 2);
     assert.ok(logged.every((line) => line.includes(FILE)));
+  });
+
+  it('passes on damage that other processes do not know yet', () => {
+    const { health, pass } = create();
+    const reports: DatabaseDamageReport[] = [];
+    health.onReport((report) => reports.push(report));
+    const [corruption, diskError] = [new Error('malformed'), new Error('disk I/O error')];
+    for (const ms of [0, 999, 1]) {
+      pass(ms);
+      health.report({ type: 'corrupt', error: corruption });
+      health.report({ type: 'disk-error', error: diskError });
+    }
+    assert.deepEqual(reports, [
+      { type: 'corrupt', message: 'malformed' },
+      { type: 'disk-error', message: 'disk I/O error' },
+      { type: 'disk-error', message: 'disk I/O error' },
+    ]);
+  });
+
+  it('records damage of another process as its own, without a log line, a count and another report', () => {
+    const { health, logged } = create();
+    const calls: string[] = [];
+    health.onDamage(() => calls.push('damage'));
+    health.onReport(() => calls.push('report'));
+    health.recordReport({ type: 'disk-error', message: 'disk I/O error' });
+    assert.match(health.getProblem() ?? '', /cannot be read or written: disk I\/O error/);
+    assert.equal(health.getCorruption(), undefined);
+    health.recordReport({ type: 'corrupt', message: 'malformed' });
+    assert.match(health.getProblem() ?? '', /is damaged: malformed/);
+    assert.deepEqual(health.getCorruption(), { type: 'corrupt', message: 'malformed' });
+    health.report({ type: 'corrupt', error: new Error('malformed') });
+    assert.deepEqual([calls, logged.length], [['damage'], 1]);
   });
 
   it('refuses requests after a check found damage, and passes the problem on', () => {

@@ -5,6 +5,7 @@ import type { Meter } from '../../core/telemetry.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createMeterSum } from '../../telemetry/meter-sum.ts';
 import type { Capability } from '../capability.ts';
+import type { DatabaseDamageReport } from '../database-health.ts';
 import { createService, type Service } from '../service.ts';
 import { createWorkerPool, type WorkerHandle } from './worker-pool.ts';
 import { createDeploymentLeaseTable } from './deployment-lease-table.ts';
@@ -74,6 +75,10 @@ export async function createPrimary(
           'model.state': (model) => sharing.getModelState(model),
           'metrics.expose': expose,
           'metrics.report': workerMeter.update,
+          'database.report'(report) {
+            sharing.databaseHealth.recordReport(report);
+            passReport(report);
+          },
         },
         recordReading: workerMeter.update,
         close() {
@@ -106,6 +111,10 @@ export async function createPrimary(
     void askAllWorkers(({ calls }) => calls.call('database.refuse', problem));
   });
 
+  const passReport = (report: DatabaseDamageReport): void =>
+    void askAllWorkers(({ calls }) => calls.call('database.report', report));
+  sharing.databaseHealth.onReport(passReport);
+
   let models: Partial<ModelsSection> = {};
 
   return {
@@ -124,6 +133,7 @@ export async function createPrimary(
         worker,
         isPortShared,
         databaseProblem: sharing.databaseHealth.getRefusal() ?? null,
+        databaseCorruption: sharing.databaseHealth.getCorruption() ?? null,
       }));
     },
     async reloadModels(file) {

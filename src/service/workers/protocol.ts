@@ -5,6 +5,7 @@ import type { QuotaAmounts } from '../../core/quota.ts';
 import type { QuotaShortage, QuotaRequest } from '../../generation/quotas.ts';
 import type { MeterSnapshot } from '../../telemetry/meter.ts';
 import type { SharedUnits } from '../deployments/connect-units.ts';
+import type { DatabaseDamageReport } from '../database-health.ts';
 import type { ModelState } from '../engine-host.ts';
 import type { ListenAddress } from '../service.ts';
 
@@ -32,6 +33,8 @@ export interface PrimaryFunctions extends EngineHostFunctions, DeploymentLeaseFu
   'metrics.expose': (none: null) => { readonly contentType: string; readonly text: string };
   /** Reports the metrics of the worker. */
   'metrics.report': (reading: MeterSnapshot) => void;
+  /** Reports damage of the database that a query of the worker found. */
+  'database.report': (report: DatabaseDamageReport) => void;
 }
 
 /** Calls from the primary to a worker. */
@@ -46,6 +49,8 @@ export interface WorkerFunctions extends EngineClientFunctions {
   'requests.abort': (none: null) => void;
   /** Refuses requests, because a check of the database found this problem. */
   'database.refuse': (problem: string) => void;
+  /** Passes on damage of the database that a query of any process found. */
+  'database.report': (report: DatabaseDamageReport) => void;
   /** Accepts nothing new, lets running requests finish within the grace time, and exits. */
   drain: (none: null) => void;
 }
@@ -57,6 +62,8 @@ export interface StartWorkerCommand {
   readonly worker: number;
   /** Damage of the database for which requests are refused; null while none was found. */
   readonly databaseProblem: string | null;
+  /** Damage of the database that a query found; null while none was found. */
+  readonly databaseCorruption: DatabaseDamageReport | null;
   /** True when each worker opens the port itself; false when the primary accepts and hands connections over. */
   readonly isPortShared: boolean;
 }

@@ -41,13 +41,15 @@ export function runWorker(capabilities: readonly Capability[]): void {
       'models.replace': async (section) => (await getService()).sharing.replaceModels(section),
       'requests.abort': async () => (await getService()).abortRequests(),
       'database.refuse': async (problem) => (await getService()).sharing.databaseHealth.refuse(problem),
+      'database.report': async (report) => (await getService()).sharing.databaseHealth.recordReport(report),
       drain: () => void drain(),
     },
     errors: errorCodec,
   });
 
-  const openService = ({ config, worker, isPortShared, databaseProblem }: StartWorkerCommand): Promise<Service> =>
-    createService(config, {
+  const openService = async (command: StartWorkerCommand): Promise<Service> => {
+    const { config, worker, isPortShared, databaseProblem, databaseCorruption } = command;
+    const service = await createService(config, {
       capabilities,
       worker,
       isPortShared,
@@ -60,6 +62,13 @@ export function runWorker(capabilities: readonly Capability[]): void {
       quotas: createSharedQuotaCounters(primary),
       exposeAllMetrics: () => primary.call('metrics.expose', null, AbortSignal.timeout(METRICS_TIMEOUT_MS)),
     });
+    const { databaseHealth } = service.sharing;
+    if (databaseCorruption) databaseHealth.recordReport(databaseCorruption);
+    databaseHealth.onReport((report) => {
+      void primary.call('database.report', report).catch(() => undefined); // the primary has exited
+    });
+    return service;
+  };
 
   async function listen(service: Service): Promise<readonly ListenAddress[]> {
     const addresses = await service.listen();
