@@ -152,6 +152,25 @@ describe('a service whose database is damaged', () => {
     await service.stop('SIGTERM');
   });
 
+  it('is unready in all workers after a query of one of them found the damage', async () => {
+    const service = await start({ PARLEY_STORE_START_CHECK: 'false', PARLEY_WORKERS: '2' });
+    // New connections: the chance that one of two workers gets none of them is 1 in 2^23.
+    const callReady = async (): Promise<readonly number[]> =>
+      await Promise.all(
+        Array.from({ length: 24 }, async () => {
+          const response = await fetch(`${service.address}/ready`, { headers: { connection: 'close' } });
+          await response.text();
+          return response.status;
+        }),
+      );
+    assert.deepEqual(new Set(await callReady()), new Set([200]));
+    assert.equal((await createConversation(service)).status, 500);
+    await until('both workers are unready', WAIT, async () =>
+      (await callReady()).every((status) => status === 503) ? true : undefined,
+    );
+    await service.stop('SIGTERM');
+  });
+
   it('cannot check a folder without a database: exit code 2', async () => {
     const { code, result, stderr } = await runParleyCheck(join(data, 'none'));
     assert.deepEqual([code, result], [2, undefined]);
