@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openDiskBlobStore } from '../blobs/disk-blob-store.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openDatabase } from '../service/open-components.ts';
+import { lockDataFolder } from '../service/lock-data-folder.ts';
 import type { DiskUsage } from '../service/read-disk-usage.ts';
 import { createDiskCommand } from './disk-command.ts';
 import { createMigrateCommand } from './migrate-command.ts';
@@ -58,16 +59,23 @@ describe('parley disk', () => {
   });
 
   it('compacts the database of a stopped service only', async (t) => {
-    const { run } = await createService(t);
+    const { data, run } = await createService(t);
     await assert.rejects(run(['disk', '--compact'], true), /Stop it, then compact/);
+    const lock = lockDataFolder(data);
+    await assert.rejects(run(['disk', '--compact']), /Another service uses the data folder/);
+    lock.release();
     assert.match(await run(['disk', '--compact']), /^unused +- +0 B/m);
   });
 });
 
 describe('parley migrate', () => {
   it('says that a current database is up to date, with and without --dry-run', async (t) => {
-    const { run } = await createService(t);
+    const { data, run } = await createService(t);
     assert.match(await run(['migrate', '--dry-run']), /the database is up to date\nwould copy the database first: no/);
+    rmSync(data, { recursive: true });
+    assert.match(await run(['migrate', '--dry-run']), /would apply/);
+    assert.ok(!existsSync(data), 'a dry run creates no folder');
+    await run(['migrate']);
     assert.equal(await run(['migrate']), 'the database is up to date\n');
     assert.deepEqual(JSON.parse(await run(['migrate', '--json'])), { applied: [], backup: null });
   });

@@ -2,7 +2,8 @@ import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { ServiceError } from '../core/error.ts';
 import { readDiskSpace } from '../lib/read-disk-space.ts';
-import { getDatabaseFile, type Environment } from '../service/open-backups.ts';
+import { lockDataFolder } from '../service/lock-data-folder.ts';
+import { getDatabaseFile, getDatabaseFolder, type Environment } from '../service/open-backups.ts';
 import { readDiskUsage, type DiskUsage } from '../service/read-disk-usage.ts';
 import { createSqliteMaintenance } from '../store/maintenance/sqlite-maintenance.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
@@ -30,7 +31,7 @@ export function createDiskCommand(deps: DiskCommandDeps): Command {
     .option('--json', 'print one JSON object')
     .action(async ({ compact, json }: DiskOptions, command: Command) => {
       const { config } = deps.load(command.optsWithGlobals());
-      if (compact) await compactDatabase(deps, config);
+      if (compact) await compactStopped(deps, config);
       const usage = await readDiskUsage(config, deps.env);
       deps.stdout.write(json ? formatJsonLine(usage) : formatUsage(usage));
     });
@@ -39,20 +40,31 @@ export function createDiskCommand(deps: DiskCommandDeps): Command {
 /** The new database and its way through the write-ahead log: twice the size of what stays. */
 const COMPACT_COPIES = 2;
 
-async function compactDatabase(deps: DiskCommandDeps, config: LoadedConfig['config']): Promise<void> {
+async function compactStopped(deps: DiskCommandDeps, config: LoadedConfig['config']): Promise<void> {
   if (await (deps.isServerRunning ?? isServerRunning)(config.data))
     throw new ServiceError(
       'conflict',
       'A service is running with this data folder, and could not write meanwhile. Stop it, then compact.',
     );
+  // A service that starts meanwhile could not write.
+  const lock = lockDataFolder(config.data);
+  try {
+    await compactDatabase(config);
+  } finally {
+    lock.release();
+  }
+}
+
+async function compactDatabase(config: LoadedConfig['config']): Promise<void> {
+  const folder = getDatabaseFolder(config);
   const maintenance = createSqliteMaintenance({ file: getDatabaseFile(config) });
   const { fileBytes, freeBytes } = await maintenance.readUsage();
   const neededBytes = COMPACT_COPIES * (fileBytes - freeBytes);
-  const { freeBytes: available } = await readDiskSpace(config.data);
+  const { freeBytes: available } = await readDiskSpace(folder);
   if (available < neededBytes)
     throw new ServiceError(
       'overloaded',
-      `Compacting needs ${formatBytes(neededBytes)} of free space in ${config.data}, but ${formatBytes(available)} are free.`,
+      `Compacting needs ${formatBytes(neededBytes)} of free space in ${folder}, but ${formatBytes(available)} are free.`,
     );
   await maintenance.compact();
 }

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { backUpBeforeMigration, planMigration, type MigrationPlan } from '../service/back-up-before-migration.ts';
@@ -28,6 +29,7 @@ export function createMigrateCommand({ load, stdout }: MigrateCommandDeps): Comm
         stdout.write(json ? formatJsonLine(plan) : formatPlan(plan));
         return;
       }
+      mkdirSync(config.data, { recursive: true, mode: 0o700 });
       const backup = await backUpBeforeMigration(config);
       const store = await openMigratedDatabase(config);
       await store.close();

@@ -4,10 +4,10 @@ import type { Config } from '../config/config.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { syncToDisk } from '../lib/durable-file.ts';
-import { readDiskSpace } from '../lib/read-disk-space.ts';
+import { findExistingFolder, readDiskSpace } from '../lib/read-disk-space.ts';
 import { readMigrationState } from '../store/pending-migrations.ts';
 import { createSqliteSnapshotSource } from '../store/snapshots/sqlite-snapshot.ts';
-import { getBackupsFolder, getDatabaseFile } from './open-backups.ts';
+import { getBackupsFolder, getDatabaseFile, getDatabaseFolder } from './open-backups.ts';
 import { MIGRATION_BACKUPS_MAX, MIGRATION_SPARE_BYTES } from './limits.ts';
 
 /** Effect of a migration of the configured database. */
@@ -20,6 +20,7 @@ export interface MigrationPlan {
   readonly makesBackup: boolean;
   /** Free space that is required: that of the copy, and as much for the log of the migration. */
   readonly neededBytes: number;
+  /** Free space on the disk of the database, or on that of the copy if it is less. */
   readonly freeBytes: number;
 }
 
@@ -36,7 +37,6 @@ export async function planMigration(config: Config): Promise<MigrationPlan> {
   const { applied, pending } = readMigrationState(database);
   const databaseBytes = applied.length === 0 ? 0 : await createSqliteSnapshotSource({ file: database }).getSizeBytes();
   const makesBackup = applied.length > 0 && pending.length > 0 && config.store.backupBeforeMigration;
-  await mkdir(config.data, { recursive: true, mode: 0o700 });
   return {
     database,
     databaseBytes,
@@ -44,8 +44,16 @@ export async function planMigration(config: Config): Promise<MigrationPlan> {
     pending,
     makesBackup,
     neededBytes: pending.length === 0 ? 0 : databaseBytes * (makesBackup ? 2 : 1),
-    freeBytes: (await readDiskSpace(config.data)).freeBytes,
+    freeBytes: await readFreeBytes(
+      makesBackup ? [config.data, getDatabaseFolder(config)] : [getDatabaseFolder(config)],
+    ),
   };
+}
+
+/** Returns the free bytes of the disk with the least. Folders may be missing. */
+async function readFreeBytes(folders: readonly string[]): Promise<number> {
+  const disks = await Promise.all(folders.map((folder) => readDiskSpace(findExistingFolder(folder))));
+  return Math.min(...disks.map(({ freeBytes }) => freeBytes));
 }
 
 /**
@@ -63,7 +71,7 @@ export async function backUpBeforeMigration(
   if (freeBytes < neededBytes + MIGRATION_SPARE_BYTES) {
     throw new ServiceError(
       'overloaded',
-      `The database must be migrated, and is copied before: that needs ${neededBytes + MIGRATION_SPARE_BYTES} free bytes in ${config.data}, but ${freeBytes} are free. ` +
+      `The database must be migrated, and is copied before: that needs ${neededBytes + MIGRATION_SPARE_BYTES} free bytes on the disks of ${config.data} and of ${database}, but ${freeBytes} are free. ` +
         'Free space; or make a backup elsewhere with `parley backup` and set store.backupBeforeMigration to false.',
     );
   }

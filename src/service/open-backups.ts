@@ -1,5 +1,5 @@
 import { mkdir, readdir } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { openBackupTarget, openExistingTarget, type BackupTarget } from '../backup/backup-target.ts';
 import { createBackup, type BackupProgress, type BackupResult } from '../backup/create-backup.ts';
 import { listDataFiles, type LeftOutFile } from '../backup/data-files.ts';
@@ -19,6 +19,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const getBackupsFolder = (config: Pick<Config, 'data'>): string => join(config.data, 'backups');
 
 export const getDatabaseFile = (config: Pick<Config, 'store'>): string => config.store.url.slice('sqlite:'.length);
+
+/** Folder of the database, which may be on another disk than the data folder. */
+export const getDatabaseFolder = (config: Pick<Config, 'store'>): string => dirname(getDatabaseFile(config));
 
 /** Age in ms of an unfinished upload in a bucket that no running backup has. */
 const STALE_UPLOAD_MS = 24 * 3_600_000;

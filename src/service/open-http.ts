@@ -18,6 +18,7 @@ import { readServiceMeasurements } from './read-service-measurements.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 import { createReadinessCheck } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
+import { getDatabaseFile, getDatabaseFolder } from './open-backups.ts';
 import { buildStorageReport } from './storage-report.ts';
 
 interface HttpDeps {
@@ -46,7 +47,7 @@ export async function prepareHttp(
       buildStorageReport({
         store,
         getDatabaseProblem: databaseHealth.getProblem,
-        folder: config.data,
+        folders: [config.data, getDatabaseFolder(config)],
         freeShareMin: config.disk.freeShareMin,
       }),
   };
@@ -54,8 +55,7 @@ export async function prepareHttp(
   const serviceMeasurementsDeps = {
     store,
     clock,
-    databaseFile: config.store.url.slice('sqlite:'.length),
-    dataFolder: config.data,
+    databaseFile: getDatabaseFile(config),
     readEngineLoads: () => engines.readLoads(),
   };
   const ownMeter = createMeter({

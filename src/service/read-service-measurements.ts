@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { JOB_KINDS } from '../core/job.ts';
 import type { Clock } from '../lib/clock.ts';
 import { readDiskSpace } from '../lib/read-disk-space.ts';
@@ -14,18 +15,17 @@ const COUNTED_JOBS_MAX = 10_000;
 interface ServiceMeasurementsDeps {
   readonly store: Pick<Store, 'jobs'>;
   readonly databaseFile: string;
-  readonly dataFolder: string;
   readonly readEngineLoads: () => Promise<readonly EngineLoad[]>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Reads the measurements of the service for its metrics. */
 export async function readServiceMeasurements(deps: ServiceMeasurementsDeps): Promise<ServiceMeasurements> {
-  const { databaseFile, dataFolder, readEngineLoads } = deps;
+  const { databaseFile, readEngineLoads } = deps;
   const [databaseBytes, walBytes, freeDiskBytes, engines, waitingJobs] = await Promise.all([
     readSize(databaseFile),
     readSize(`${databaseFile}-wal`),
-    readDiskSpace(dataFolder).then(
+    readDiskSpace(dirname(databaseFile)).then(
       ({ freeBytes }) => freeBytes,
       () => 0,
     ),

@@ -1,10 +1,7 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
-import { ServiceError } from '../core/error.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
-import { tryLockFile, type FileLock } from '../lib/file-lock.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { createJobNotifier, type JobNotifier } from '../resources/jobs/job-notifier.ts';
@@ -17,6 +14,7 @@ import { createPausableStream } from '../telemetry/pausable-stream.ts';
 import { createPrettyDestination } from '../telemetry/pretty-destination.ts';
 import { checkDatabaseAtStart } from './check-database-at-start.ts';
 import { createDatabaseHealth, type DatabaseHealth } from './database-health.ts';
+import { lockDataFolder } from './lock-data-folder.ts';
 import { getDatabaseFile } from './open-backups.ts';
 import { openDatabase } from './open-components.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
@@ -109,13 +107,3 @@ export async function createServiceContext(
 
 /** Returns whether to format the log for people. It goes to standard error; standard output belongs to commands. */
 const isLogPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
-
-/** Keeps another service from the data folder, until this process ends. @throws ServiceError `conflict`. */
-function lockDataFolder(folder: string): FileLock {
-  const lock = tryLockFile(join(folder, 'service.lock'));
-  if (lock) return lock;
-  throw new ServiceError(
-    'conflict',
-    `Another service uses the data folder ${folder}. Stop it, or give this one a folder of its own (data, PARLEY_DATA).`,
-  );
-}

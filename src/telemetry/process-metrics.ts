@@ -87,7 +87,7 @@ function addServiceMetrics(
   const database = createGauge('database_bytes', 'Size of the database and of its write-ahead log (file: main, wal).', [
     'file',
   ]);
-  const freeDisk = createGauge('data_disk_free_bytes', 'Free space on the disk of the data folder.');
+  const freeDisk = createGauge('data_disk_free_bytes', 'Free space on the disk of the database.');
   const queued = createGauge('engine_queue_length', 'Requests that wait in an engine process.', ['engine']);
   const sequences = createGauge('engine_sequences', 'Sequences of an engine process, by state (busy, total).', [
     'engine',
