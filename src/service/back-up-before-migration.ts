@@ -1,5 +1,5 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
@@ -29,7 +29,8 @@ export interface MigrationBackupDeps {
   readonly plan?: typeof planMigration;
 }
 
-const BACKUP_NAME = /^before-[\w-]+\.db$/;
+/** Name of a copy: its migration, and the time as the group. */
+const BACKUP_NAME = /^before-[\w-]+-(\d{8}T\d{9}Z)\.db$/;
 
 /** Reads what a migration would do, and changes nothing. @throws ServiceError `internal` if the database is newer. */
 export async function planMigration(config: Config): Promise<MigrationPlan> {
@@ -88,12 +89,15 @@ export async function backUpBeforeMigration(
     await rm(temporary, { force: true });
     throw error;
   }
-  await removeOldCopies(folder);
+  await removeOldCopies(folder, basename(file));
   return file;
 }
 
-/** Names sort by migration and time. */
-async function removeOldCopies(folder: string): Promise<void> {
-  const copies = (await readdir(folder)).filter((name) => BACKUP_NAME.test(name)).toSorted();
-  for (const name of copies.slice(0, -MIGRATION_BACKUPS_MAX)) await rm(join(folder, name));
+/** Keeps the copy that was just made, whatever the clock says, and the newest others. */
+async function removeOldCopies(folder: string, newName: string): Promise<void> {
+  const others = (await readdir(folder)).filter((name) => BACKUP_NAME.test(name) && name !== newName);
+  const newestFirst = others.toSorted((a, b) => (getCopyTime(a) < getCopyTime(b) ? 1 : -1));
+  for (const name of newestFirst.slice(MIGRATION_BACKUPS_MAX - 1)) await rm(join(folder, name));
 }
+
+const getCopyTime = (name: string): string => BACKUP_NAME.exec(name)?.[1] ?? '';

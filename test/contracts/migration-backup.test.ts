@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -71,6 +71,21 @@ describe('copy of the database before a migration', () => {
     }
     assert.deepEqual(listCopies(), names.slice(-MIGRATION_BACKUPS_MAX));
     assert.equal(readMigrationState(file).applied.length, 1);
+  });
+
+  it('keeps the copy just made beside those of later migrations, and by time even if the clock is behind', async (t) => {
+    const { data, config, writeOldDatabase, listCopies } = createService(t);
+    writeOldDatabase();
+    const folder = join(data, 'backups');
+    mkdirSync(folder);
+    const later = [1, 2, 3].map((day) => `before-0018-later-2026010${day}T000000000Z.db`);
+    for (const name of later) writeFileSync(join(folder, name), '');
+    const clock = { now: () => Date.UTC(2026, 1, 1), monotonic: () => 0 };
+    const copy = (await backUpBeforeMigration(config, { clock })) ?? assert.fail();
+    assert.deepEqual(listCopies(), [basename(copy), ...later.slice(1)].toSorted());
+    const earlier = { now: () => Date.UTC(2025, 1, 1), monotonic: () => 0 };
+    const second = (await backUpBeforeMigration(config, { clock: earlier })) ?? assert.fail();
+    assert.deepEqual(listCopies(), [basename(second), basename(copy), later[2] ?? ''].toSorted());
   });
 
   it('is not made when the setting is off, nor by the command that only shows what would be done', async (t) => {
