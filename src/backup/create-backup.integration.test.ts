@@ -24,8 +24,9 @@ import { openBackupTarget, openExistingTarget, type BackupTarget } from './backu
 import { createBackup } from './create-backup.ts';
 import { listDataFiles, type LeftOutFile } from './data-files.ts';
 import { BACKUP_FILE_BYTES_MAX } from './limits.ts';
+import { markDamage } from './mark-damage.ts';
 import { removeOldBackups } from './remove-old-backups.ts';
-import { findBackup, prepareRestoreFolder, restoreBackup, verifyBackup } from './restore-backup.ts';
+import { findBackup, prepareRestoreFolder, restoreBackup, verifyBackup, type ObjectDamage } from './restore-backup.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -74,11 +75,13 @@ async function createService(t: TestContext) {
       signal: NEVER,
       ...options,
     });
-  const restore = async (target: BackupTarget, id?: string) => {
+  let lastDamage: readonly ObjectDamage[] = [];
+  const restore = async (target: BackupTarget, id?: string, allowDamaged = false) => {
     const to = mkdtempSync(join(folder, 'restored-'));
     const manifest = await findBackup(target, id);
     await prepareRestoreFolder(to, manifest);
-    await restoreBackup(target, manifest, {
+    lastDamage = await restoreBackup(target, manifest, {
+      allowDamaged,
       folder: to,
       blobs: await openDiskBlobStore({ folder: join(to, 'blobs') }),
       checkDatabase: () => Promise.resolve(),
@@ -93,7 +96,7 @@ async function createService(t: TestContext) {
     );
     return entry ? join(entry.parentPath, entry.name) : assert.fail(name);
   };
-  return { folder, data, blobs, referenced, put, openTarget, run, restore, getBlobPath };
+  return { folder, data, blobs, referenced, put, openTarget, run, restore, getDamage: () => lastDamage, getBlobPath };
 }
 
 describe('backup', () => {
@@ -147,6 +150,53 @@ describe('backup', () => {
     assert.deepEqual(copied, { count: 1, bytes: 5 });
     const manifest = await findBackup(target, undefined);
     assert.deepEqual(await verifyBackup(target, manifest, { signal: NEVER }), []);
+  });
+
+  it('copies a blob again that was marked as damaged, which repairs the older backups', async (t) => {
+    const { put, referenced, openTarget, run, restore } = await createService(t);
+    for (const name of ['upload_1', 'upload_2']) await put(name, name);
+    // Texts and parts of uploads have no MD5.
+    referenced[0] = { name: 'upload_1', sizeBytes: 8, md5: undefined, isRequired: true };
+    const target = await openTarget();
+    const { manifest: first } = await run(target);
+    await target.write('upload_1', toStream('Upload_1'));
+    const damage = await verifyBackup(target, first, { signal: NEVER });
+    assert.deepEqual(damage, [{ name: 'upload_1', problem: 'its SHA-256 differs' }]);
+    assert.deepEqual(await markDamage(target, first, damage), ['upload_1']);
+    assert.equal((await removeOldBackups(target, 1)).objects, 0, 'the mark stays');
+    assert.deepEqual((await run(target)).copied, { count: 1, bytes: 8 });
+    assert.deepEqual(await verifyBackup(target, first, { signal: NEVER }), []);
+    await restore(target, first.id);
+    assert.deepEqual((await run(target)).copied, { count: 0, bytes: 0 }, 'the mark is removed');
+  });
+
+  it('marks no database and no file, of which each backup has its own', async (t) => {
+    const { openTarget, run } = await createService(t);
+    const target = await openTarget();
+    const { manifest } = await run(target);
+    const damage = [manifest.database, ...manifest.files].map(({ name }) => ({ name, problem: 'is missing' }));
+    assert.deepEqual(await markDamage(target, manifest, damage), []);
+  });
+
+  it('restores everything but damaged contents and files on demand, and never a damaged database', async (t) => {
+    const { put, openTarget, run, restore, getDamage } = await createService(t);
+    for (const name of ['upload_1', 'upload_2', 'upload_3']) await put(name, name);
+    const target = await openTarget();
+    const { manifest } = await run(target);
+    await target.write('upload_1', toStream('Upload_1'));
+    await target.remove('upload_2');
+    const secret = manifest.files[0]?.name ?? assert.fail();
+    await target.write(secret, toStream('secreT'));
+    await assert.rejects(restore(target), /3 of its objects are unusable/);
+    const to = await restore(target, undefined, true);
+    assert.deepEqual(
+      getDamage().map(({ name }) => name),
+      ['upload_1', 'upload_2', secret],
+    );
+    const names = readdirSync(to, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    assert.deepEqual(names.map(({ name }) => name).toSorted(), ['parley.db', 'upload_3']);
+    await target.write(manifest.database.name, toStream('Database'));
+    await assert.rejects(restore(target, undefined, true), /4 of its objects are unusable/);
   });
 
   it('removes the copy of the database that a killed backup has left, and no other file', async (t) => {

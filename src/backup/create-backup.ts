@@ -14,7 +14,14 @@ import type { DataFile } from './data-files.ts';
 import { readHash } from './hash-stream.ts';
 import { mapUntilFailure } from './map-until-failure.ts';
 import { BACKUP_COPY_CONCURRENCY, BACKUP_SPARE_BYTES } from './limits.ts';
-import { BACKUP_FORMAT, getDatabaseName, getFileName, type BackupManifest, type BackupObject } from './manifest.ts';
+import {
+  BACKUP_FORMAT,
+  getDamageMarkName,
+  getDatabaseName,
+  getFileName,
+  type BackupManifest,
+  type BackupObject,
+} from './manifest.ts';
 
 export interface BackupProgress {
   readonly phase: 'database' | 'blobs';
@@ -152,7 +159,11 @@ async function copyBlobs(
   const copies = await mapUntilFailure(blobs, BACKUP_COPY_CONCURRENCY, async (blob): Promise<BlobCopy> => {
     options.signal.throwIfAborted();
     const existing = await findInTarget(options.target, blob, { known, objects, onBytes });
-    return existing ? { object: existing, isNew: false } : await copyBlob(options, blob, onBytes);
+    if (existing) return { object: existing, isNew: false };
+    const copy = await copyBlob(options, blob, onBytes);
+    const mark = getDamageMarkName(blob.name);
+    if ('object' in copy && objects.has(mark)) await options.target.remove(mark);
+    return copy;
   });
   const kept = copies.flatMap((copy) => ('object' in copy ? [copy] : []));
   const newBytes = kept.filter(({ isNew }) => isNew).map(({ object }) => object.sizeBytes);
@@ -184,7 +195,8 @@ interface ReuseDeps {
 
 /**
  * Returns the object of a blob that is in the target already: names are written once. One that an interrupted or older
- * backup has copied is read again for its hash. Undefined if it is missing there, incomplete or damaged.
+ * backup has copied is read again for its hash. Undefined if it is missing there, incomplete, damaged or
+ * marked as damaged.
  */
 async function findInTarget(
   target: BackupTarget,
@@ -194,7 +206,7 @@ async function findInTarget(
   const { name } = blob;
   const storedBytes = objects.get(name);
   const previous = known.get(name);
-  if (storedBytes === undefined) return undefined;
+  if (storedBytes === undefined || objects.has(getDamageMarkName(name))) return undefined;
   if (previous && storedBytes === target.getStoredBytes(previous.sizeBytes) && isExpected(blob, previous)) {
     onBytes(previous.sizeBytes);
     return previous;

@@ -87,10 +87,14 @@ function parseJson(text: string): unknown {
 const MANIFEST_PREFIX = 'manifest_';
 const DATABASE_PREFIX = 'database_';
 const FILE_PREFIX = 'file_';
+const DAMAGE_MARK_PREFIX = 'damaged_';
 
 export const getManifestName = (id: string): string => `${MANIFEST_PREFIX}${id}`;
 export const getDatabaseName = (id: string): string => `${DATABASE_PREFIX}${id}`;
 export const getFileName = (id: string, number: number): string => `${FILE_PREFIX}${id}_${number}`;
+
+/** Name of an empty object that marks the object of a blob as damaged, until a backup copies the blob again. */
+export const getDamageMarkName = (name: string): string => `${DAMAGE_MARK_PREFIX}${name}`;
 
 /** Returns the ID of the backup whose manifest has that name; undefined for other objects. */
 export const getManifestId = (name: string): string | undefined =>

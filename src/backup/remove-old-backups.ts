@@ -1,5 +1,5 @@
 import { listBackupIds, type BackupTarget } from './backup-target.ts';
-import { getManifestName, listObjectNames } from './manifest.ts';
+import { getDamageMarkName, getManifestName, listObjectNames } from './manifest.ts';
 
 export interface RemovedBackups {
   readonly backups: readonly string[];
@@ -18,7 +18,10 @@ export async function removeOldBackups(target: BackupTarget, keep: number): Prom
   const needed = new Set<string>();
   for (const id of ids.slice(0, keep)) {
     needed.add(getManifestName(id));
-    for (const name of listObjectNames(await target.readManifest(id))) needed.add(name);
+    for (const name of listObjectNames(await target.readManifest(id))) {
+      needed.add(name);
+      needed.add(getDamageMarkName(name));
+    }
   }
   const backups = ids.slice(keep);
   // Manifests first: a backup whose objects are removed only partly must not be listed.

@@ -35,6 +35,8 @@ export interface RestoreOptions extends VerifyOptions {
   /** Data folder to create; must be missing or empty. */
   readonly folder: string;
   readonly blobs: BlobStore;
+  /** Whether damaged objects other than the database are left out instead of refusing the restore. Default: false. */
+  readonly allowDamaged?: boolean;
   /** Checks the restored database, and that this program can read it. @throws ServiceError. */
   readonly checkDatabase: (file: string) => Promise<void>;
   /**
@@ -75,23 +77,27 @@ export async function verifyBackup(
 
 /**
  * Restores a backup into an empty folder, and its blobs into an empty store. Every hash is verified. If anything is
- * damaged, nothing is left in either.
+ * damaged, nothing is left in either, unless `allowDamaged` is set and the database is intact.
+ * @returns the damaged objects that were left out.
  * @throws ServiceError `internal` that names each damaged object; `invalid-request` if the store is not empty.
  */
 export async function restoreBackup(
   target: BackupTarget,
   manifest: BackupManifest,
   options: RestoreOptions,
-): Promise<void> {
-  const { folder, blobs } = options;
+): Promise<readonly ObjectDamage[]> {
+  const { folder, blobs, allowDamaged = false } = options;
   const startedBlobs: string[] = [];
   try {
     await checkBlobsEmpty(blobs);
     const damage = await restoreObjects(target, manifest, options, startedBlobs);
-    if (damage.length > 0) throw createDamageError(manifest, damage);
+    const isRefused = !allowDamaged || damage.some(({ name }) => name === manifest.database.name);
+    if (damage.length > 0 && isRefused) throw createDamageError(manifest, damage);
+    await leaveOutDamaged(manifest, damage, options);
     await options.relocateFiles(folder);
     await rename(join(folder, getTemporaryPath(manifest)), join(folder, manifest.database.path));
     await syncToDisk(folder);
+    return damage;
   } catch (thrown) {
     const leftCount = await removeBlobs(blobs, startedBlobs);
     for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
@@ -128,6 +134,17 @@ async function removeBlobs(blobs: BlobStore, names: readonly string[]): Promise<
 
 /** Returns the path of the database until it is checked. */
 const getTemporaryPath = ({ database }: BackupManifest): string => `${database.path}.tmp`;
+
+/** Removes what was written of damaged objects: a wrong secret or content must not look like a restored one. */
+async function leaveOutDamaged(
+  { files, blobs: blobObjects }: BackupManifest,
+  damage: readonly ObjectDamage[],
+  { folder, blobs }: RestoreOptions,
+): Promise<void> {
+  const damaged = new Set(damage.map(({ name }) => name));
+  for (const { name, path } of files) if (damaged.has(name)) await rm(join(folder, path), { force: true });
+  for (const { name } of blobObjects) if (damaged.has(name)) await blobs.delete(name);
+}
 
 /** @throws ServiceError `invalid-request` if the folder exists and is not empty; `overloaded` if its disk is too small. */
 export async function prepareRestoreFolder(folder: string, manifest: BackupManifest): Promise<void> {
@@ -196,13 +213,21 @@ async function findDamage(
 /** Objects that an error names; the others are counted. */
 const NAMED_DAMAGE_MAX = 20;
 
-export function createDamageError({ id }: BackupManifest, damage: readonly ObjectDamage[]): ServiceError {
+export const createDamageError = ({ id }: BackupManifest, damage: readonly ObjectDamage[], hint = ''): ServiceError =>
+  new ServiceError(
+    'internal',
+    [
+      `The backup ${id} is damaged. ${damage.length} of its objects are unusable:`,
+      ...describeDamage(damage),
+      ...(hint === '' ? [] : [hint]),
+    ].join('\n'),
+  );
+
+/** Returns a line for each of the first damaged objects, and one for the number of the others. */
+export function describeDamage(damage: readonly ObjectDamage[]): readonly string[] {
   const named = damage.slice(0, NAMED_DAMAGE_MAX).map(({ name, problem }) => `  ${name}: ${problem}`);
   const more = damage.length > named.length ? [`  and ${damage.length - named.length} more`] : [];
-  return new ServiceError(
-    'internal',
-    [`The backup ${id} is damaged. ${damage.length} of its objects are unusable:`, ...named, ...more].join('\n'),
-  );
+  return [...named, ...more];
 }
 
 const listObjects = ({ database, files, blobs }: BackupManifest): readonly BackupObject[] => [

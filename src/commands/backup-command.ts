@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { listBackupIds, type BackupTarget } from '../backup/backup-target.ts';
 import type { LeftOutFile } from '../backup/data-files.ts';
+import { markDamage } from '../backup/mark-damage.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
-import { createDamageError, findBackup, sumBytes, verifyBackup } from '../backup/restore-backup.ts';
+import { createDamageError, findBackup, sumBytes, verifyBackup, type ObjectDamage } from '../backup/restore-backup.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { ServiceError } from '../core/error.ts';
 import { getErrorCode } from '../lib/error-code.ts';
@@ -123,7 +124,9 @@ interface VerifyCommandOptions extends ReadOptions {
 
 function createVerifyCommand(deps: BackupCommandDeps): Command {
   return new Command('verify')
-    .description('read a backup completely and compare every hash; exit code 1 if anything is damaged')
+    .description(
+      'read a backup completely and compare every hash; exit code 1, and marks for the next backup, if anything is damaged',
+    )
     .argument('<target>', 'folder, or s3://bucket/prefix')
     .option('--at <id>', 'ID of the backup (default: the newest)')
     .option('--decrypt-with <file>', 'file with the passphrase or key of the backups')
@@ -136,11 +139,30 @@ function createVerifyCommand(deps: BackupCommandDeps): Command {
         const damage = await runUntilInterrupted('Interrupted.', (signal) =>
           verifyBackup(target, manifest, { signal, onProgress: (progress) => printer.update('verify', progress) }),
         ).finally(() => printer.finish());
-        if (json) deps.stdout.write(formatJsonLine({ id: manifest.id, damage }));
-        if (damage.length > 0) throw createDamageError(manifest, damage);
+        const { marked, hint } = await markForNextBackup(target, manifest, damage);
+        if (json) deps.stdout.write(formatJsonLine({ id: manifest.id, damage, marked }));
+        if (damage.length > 0) throw createDamageError(manifest, damage, hint);
         if (!json) deps.stdout.write(`${manifest.id} is intact: ${formatBytes(sumBytes(manifest))} read\n`);
       });
     });
+}
+
+/** Marks damaged contents, if the target can be written. @returns what to do next, for people. */
+async function markForNextBackup(target: BackupTarget, manifest: BackupManifest, damage: readonly ObjectDamage[]) {
+  const next =
+    'A backup that still has the contents of the service repairs the older ones. Until then, `parley restore --allow-damaged` restores the rest.';
+  try {
+    const marked = await markDamage(target, manifest, damage);
+    const hint =
+      marked.length === 0
+        ? 'Each backup has its own database and files: make a new backup, or restore another with --at.'
+        : `Marked as damaged: ${marked.length} contents, which the next backup to this target copies again. ${next}`;
+    return { marked, hint };
+  } catch (thrown) {
+    const { message } = ServiceError.from(thrown);
+    const hint = `The damage cannot be marked, so that the next backup would not copy the contents again: ${message} Run verify where the target can be written.`;
+    return { marked: [], hint };
+  }
 }
 
 /** The parent command takes an option that both have. */

@@ -1,6 +1,14 @@
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { findBackup, prepareRestoreFolder, restoreBackup, sumBytes } from '../backup/restore-backup.ts';
+import {
+  describeDamage,
+  findBackup,
+  prepareRestoreFolder,
+  restoreBackup,
+  sumBytes,
+  type ObjectDamage,
+} from '../backup/restore-backup.ts';
+import type { BackupManifest } from '../backup/manifest.ts';
 import { relocateConfig, type ConfigChange } from '../config/relocate-config.ts';
 import { ServiceError } from '../core/error.ts';
 import { openLocation, type Environment } from '../service/open-backups.ts';
@@ -16,6 +24,7 @@ interface RestoreOptions {
   readonly at?: string;
   readonly blobs?: string;
   readonly decryptWith?: string;
+  readonly allowDamaged?: true;
   readonly json?: true;
 }
 
@@ -31,8 +40,10 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
       'write file contents to s3://bucket/prefix, which must be empty (default: the data folder)',
     )
     .option('--decrypt-with <file>', 'file with the passphrase or key of the backups')
+    .option('--allow-damaged', 'restore everything else if objects other than the database are damaged')
     .option('--json', 'print one JSON object')
-    .action(async (location: string, { to, at, blobs, decryptWith, json }: RestoreOptions, command: Command) => {
+    .action(async (location: string, options: RestoreOptions, command: Command) => {
+      const { to, at, blobs, decryptWith, allowDamaged, json } = options;
       await withBackups(deps, { location, decryptWith, command }, async (target) => {
         const folder = resolve(to);
         checkBlobsUrl(blobs);
@@ -40,15 +51,17 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
         await prepareRestoreFolder(folder, manifest);
         const printer = createTransferPrinter(deps.stderr);
         let changes: readonly ConfigChange[] = [];
+        let damage: readonly ObjectDamage[] = [];
         const blobStore = await openLocation({
           location: blobs ?? join(folder, 'blobs'),
           environment: deps.env,
           spoolFolder: join(folder, 'blobs'),
         });
         try {
-          await runUntilInterrupted('Interrupted. The folder is empty again.', (signal) =>
+          damage = await runUntilInterrupted('Interrupted. The folder is empty again.', (signal) =>
             restoreBackup(target, manifest, {
               folder,
+              allowDamaged: allowDamaged === true,
               blobs: blobStore,
               checkDatabase: async (file) => void (await readSnapshot(file)),
               async relocateFiles() {
@@ -73,6 +86,7 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
                 database: database.path,
                 blobs: manifest.blobs.length,
                 problems,
+                damage,
                 // JSON has no undefined: a setting that was or is absent is null.
                 changes: changes.map(({ setting, before, after }) => ({
                   setting,
@@ -81,12 +95,13 @@ export function createRestoreCommand(deps: BackupCommandDeps): Command {
                 })),
               })
             : [
-                `${id} restored: ${formatBytes(sumBytes(manifest))}, every hash verified.`,
+                `${id} restored: ${formatBytes(sumBytes(manifest))}, every hash verified${damage.length > 0 ? ', without what is damaged' : ''}.`,
                 ...changes.map(formatChange),
                 `Start it with: parley serve --data ${folder}\n`,
               ].join('\n'),
         );
         deps.stderr.write(`parley: ${formatEnvironmentWarning(deps.env)}\n`);
+        if (damage.length > 0) throw createLossError(manifest, damage);
       });
     });
 }
@@ -112,4 +127,18 @@ function formatEnvironmentWarning(env: Environment): string {
     `WARNING: ${LOCATION_VARIABLES.join(', ')} take precedence over the restored parley.yaml. If they name the bucket or database ` +
     'of another service, the restored service deletes its files or changes its data. Unset them before the start.';
   return present.length === 0 ? warning : `${warning} Set here: ${present.join(', ')}.`;
+}
+
+/** Names what a restore has left out: files of the service by their path, contents by the name of their blob. */
+function createLossError({ files }: BackupManifest, damage: readonly ObjectDamage[]): ServiceError {
+  const paths = new Map(files.map(({ name, path }) => [name, path]));
+  const lost = damage.map(({ name, problem }) => ({ name: paths.get(name) ?? name, problem }));
+  return new ServiceError(
+    'internal',
+    [
+      `The folder is restored without ${lost.length} damaged objects:`,
+      ...describeDamage(lost),
+      'Requests for lost contents are answered with an error. Upload those files again.',
+    ].join('\n'),
+  );
 }

@@ -323,10 +323,23 @@ describe('backup of a service under load', () => {
     assert.match(stderr, new RegExp(`${damaged.name}: its SHA-256 differs`));
     assert.match(stderr, new RegExp(`${missing.name}: is missing`));
     assert.deepEqual(readdirSync(to), []);
-    assert.equal((await runCommand(['backup', 'verify', target, '--data', data])).code, 1);
+    const verified = await runCommand(['backup', 'verify', target, '--data', data]);
+    assert.equal(verified.code, 1);
+    assert.match(verified.stderr, /Marked as damaged: 2 contents, which the next backup to this target copies again/);
     writeFileSync(join(to, 'mine'), '');
     const refused = await runCommand(['restore', target, '--to', to]);
     assert.deepEqual([refused.code, /is not empty/.test(refused.stderr)], [2, true]);
+    const rest = join(folder, 'rest');
+    const partial = await runCommand(['restore', target, '--to', rest, '--allow-damaged']);
+    assert.deepEqual([partial.code, existsSync(join(rest, 'parley.db'))], [1, true]);
+    assert.match(
+      partial.stderr,
+      new RegExp(`restored without 2 damaged objects[^]*${damaged.name}: its SHA-256 differs`),
+    );
+    // `verify` has marked the damage, so that the next backup repairs it.
+    const next = await runJson<BackupJson>(['backup', target, '--data', data]);
+    assert.equal(next.copied.count, 2);
+    await runJson(['backup', 'verify', target, '--data', data]);
   });
 
   it(
