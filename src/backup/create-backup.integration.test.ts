@@ -17,6 +17,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { openDiskBlobStore } from '../blobs/disk-blob-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isFileLocked } from '../lib/file-lock.ts';
+import type { StoredBlobHashes } from '../store/blob-hashes.ts';
 import type { ReferencedBlob } from '../store/referenced-blobs.ts';
 import type { SnapshotSource } from '../store/snapshots/snapshot.ts';
 import { getBackupLockPath } from './backup-lock.ts';
@@ -42,6 +43,7 @@ async function createService(t: TestContext) {
   writeFileSync(join(data, 'download-secret'), 'secret', { mode: 0o600 });
   const blobs = await openDiskBlobStore({ folder: join(data, 'blobs') });
   const referenced: ReferencedBlob[] = [];
+  const hashes = new Map<string, StoredBlobHashes>();
   const put = async (name: string, text: string): Promise<void> => {
     const { sizeBytes, md5 } = await blobs.put(name, toStream(text));
     referenced.push({ name, sizeBytes, md5, isRequired: true });
@@ -54,6 +56,13 @@ async function createService(t: TestContext) {
       assert.equal(isFileLocked(getBackupLockPath(data)), true);
       return { migrations: ['0001-keys'], blobs: [...referenced] };
     },
+    openHashes: async () => ({ find: async (blob) => hashes.get(blob), close: async () => undefined }),
+  };
+  /** Stores a text or a received part, of which the database has hashes of blocks and no MD5. */
+  const putHashed = async (name: string, text: string): Promise<void> => {
+    const { sizeBytes, blockHashes } = await blobs.put(name, toStream(text));
+    hashes.set(name, { sizeBytes, hashes: blockHashes });
+    referenced.push({ name, sizeBytes, md5: undefined, isRequired: true });
   };
   const openTarget = async (): Promise<BackupTarget> =>
     await openBackupTarget({
@@ -96,7 +105,19 @@ async function createService(t: TestContext) {
     );
     return entry ? join(entry.parentPath, entry.name) : assert.fail(name);
   };
-  return { folder, data, blobs, referenced, put, openTarget, run, restore, getDamage: () => lastDamage, getBlobPath };
+  return {
+    folder,
+    data,
+    blobs,
+    referenced,
+    put,
+    putHashed,
+    openTarget,
+    run,
+    restore,
+    getDamage: () => lastDamage,
+    getBlobPath,
+  };
 }
 
 describe('backup', () => {
@@ -134,6 +155,27 @@ describe('backup', () => {
     );
     assert.ok(!(await target.listObjects()).has('upload_1'));
     await restore(target);
+  });
+
+  it('names a damaged or missing text or part by its block hashes, although it has no MD5', async (t) => {
+    const { putHashed, openTarget, run, getBlobPath } = await createService(t);
+    for (const name of ['text_1', 'part_1', 'text_2']) await putHashed(name, name);
+    writeFileSync(getBlobPath('text_1'), 'Text_1');
+    rmSync(getBlobPath('part_1'));
+    const target = await openTarget();
+    const { manifest } = await run(target);
+    assert.deepEqual(
+      manifest.problems.map(({ blob, problem }) => [blob, problem.split(' has ')[0]]),
+      [
+        ['text_1', 'damaged: the block at 0'],
+        ['part_1', 'missing'],
+      ],
+    );
+    assert.deepEqual(
+      manifest.blobs.map(({ name }) => name),
+      ['text_2'],
+    );
+    assert.ok(!(await target.listObjects()).has('text_1'));
   });
 
   it('copies what is there no second time, and again what an interrupted backup damaged', async (t) => {

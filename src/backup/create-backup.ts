@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BlobStore } from '../blobs/blob-store.ts';
+import type { BlobStore, UnverifiedBlobStore } from '../blobs/blob-store.ts';
+import { createVerifiedBlobStore, type BlobDamage } from '../blobs/verified-blob-store.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { readDiskSpace } from '../lib/read-disk-space.ts';
 import type { ReferencedBlob } from '../store/referenced-blobs.ts';
-import type { SnapshotContent, SnapshotSource } from '../store/snapshots/snapshot.ts';
+import type { SnapshotContent, SnapshotHashes, SnapshotSource } from '../store/snapshots/snapshot.ts';
 import { giveToFolderOwner, lockForBackup } from './backup-lock.ts';
 import { listBackupIds, type BackupTarget } from './backup-target.ts';
 import type { DataFile } from './data-files.ts';
@@ -35,7 +36,7 @@ export interface CreateBackupOptions {
   readonly source: SnapshotSource;
   /** File of the database, relative to the data folder of the restored service. */
   readonly databasePath: string;
-  readonly blobs: Pick<BlobStore, 'read'>;
+  readonly blobs: UnverifiedBlobStore;
   readonly listFiles: () => Promise<readonly DataFile[]>;
   readonly target: BackupTarget;
   /** Folder for the copy of the database until it is in the target. Created if it is missing. */
@@ -71,7 +72,8 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
       signal: options.signal,
       onProgress: (progress) => options.onProgress?.({ phase: 'database', ...progress }),
     });
-    const copies = await copyBlobs(options, content, objects);
+    const hashes = await source.openHashes(databaseFile);
+    const copies = await withHashes(hashes, () => copyBlobs(options, content, { objects, hashes }));
     const files = await writeFiles(id, options);
     const name = getDatabaseName(id);
     const database = await writeObject(options, name, createReadStream(databaseFile));
@@ -143,11 +145,20 @@ type BlobCopy =
   | { readonly object: BackupObject; readonly isNew: boolean }
   | { readonly problem: string; readonly isRequired: boolean };
 
+async function withHashes<T>(hashes: SnapshotHashes, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await hashes.close();
+  }
+}
+
 async function copyBlobs(
   options: CreateBackupOptions,
   { blobs }: SnapshotContent,
-  objects: ReadonlyMap<string, number>,
+  { objects, hashes }: { readonly objects: ReadonlyMap<string, number>; readonly hashes: SnapshotHashes },
 ): Promise<BlobCopies> {
+  const source = createBlobSource(options.blobs, hashes);
   const known = await readKnownObjects(options.target, objects);
   const totalBytes = blobs.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
   let doneBytes = 0;
@@ -160,7 +171,7 @@ async function copyBlobs(
     options.signal.throwIfAborted();
     const existing = await findInTarget(options.target, blob, { known, objects, onBytes });
     if (existing) return { object: existing, isNew: false };
-    const copy = await copyBlob(options, blob, onBytes);
+    const copy = await copyBlob({ ...options, source }, blob, onBytes);
     const mark = getDamageMarkName(blob.name);
     if ('object' in copy && objects.has(mark)) await options.target.remove(mark);
     return copy;
@@ -229,23 +240,47 @@ const isExpected = (blob: ReferencedBlob, { sizeBytes, md5 }: { sizeBytes: numbe
   (blob.sizeBytes === undefined || blob.sizeBytes === sizeBytes) &&
   (blob.md5 === undefined || md5 === undefined || blob.md5 === md5);
 
+interface BlobSource {
+  read: BlobStore['read'];
+  /** Returns the damage that a read of the blob has found. */
+  getDamage(blob: string): BlobDamage | undefined;
+}
+
+/** Verifies the blobs of the service while they are read: texts and received parts have no MD5. */
+function createBlobSource(blobs: UnverifiedBlobStore, { find }: SnapshotHashes): BlobSource {
+  const damages = new Map<string, BlobDamage>();
+  const verified = createVerifiedBlobStore(blobs, {
+    hashes: { find, put: async () => undefined, remove: async () => undefined },
+    onDamage: (damage) => damages.set(damage.blob, damage),
+  });
+  return { read: verified.read, getDamage: (blob) => damages.get(blob) };
+}
+
+interface CopyBlobDeps extends Pick<CreateBackupOptions, 'target' | 'signal'> {
+  readonly source: BlobSource;
+}
+
 /** Copies a blob. A damaged or missing one is a problem of the service, and does not keep the others from being copied. */
 async function copyBlob(
-  { blobs, target, signal }: CreateBackupOptions,
+  { source, target, signal }: CopyBlobDeps,
   blob: ReferencedBlob,
   onBytes: (bytes: number) => void,
 ): Promise<BlobCopy> {
   const { name, isRequired } = blob;
-  let source: AsyncIterable<Uint8Array>;
   try {
-    source = await blobs.read(name);
+    const hash = await target.write(name, await source.read(name), { signal, onBytes });
+    if (isExpected(blob, hash))
+      return { object: { name, sizeBytes: hash.sizeBytes, sha256: hash.sha256 }, isNew: true };
   } catch (thrown) {
-    if (ServiceError.from(thrown).kind === 'file-not-found') return { problem: 'missing', isRequired };
+    const { kind } = ServiceError.from(thrown);
+    const damage = source.getDamage(name);
+    if (damage) return { problem: describeDamage(damage), isRequired };
+    if (kind === 'file-not-found') return { problem: 'missing', isRequired };
     throw thrown;
   }
-  const hash = await target.write(name, source, { signal, onBytes });
-  const object = { name, sizeBytes: hash.sizeBytes, sha256: hash.sha256 };
-  if (isExpected(blob, hash)) return { object, isNew: true };
   await target.remove(name);
   return { problem: 'damaged: size or MD5 differ from the record of its file', isRequired };
 }
+
+const describeDamage = ({ position, expected, found }: BlobDamage): string =>
+  position === undefined ? 'missing' : `damaged: the block at ${position} has ${found} instead of ${expected}`;

@@ -4,7 +4,7 @@ import { openBackupTarget, openExistingTarget, type BackupTarget } from '../back
 import { createBackup, type BackupProgress, type BackupResult } from '../backup/create-backup.ts';
 import { listDataFiles, type LeftOutFile } from '../backup/data-files.ts';
 import { removeOldBackups, type RemovedBackups } from '../backup/remove-old-backups.ts';
-import type { BlobStore } from '../blobs/blob-store.ts';
+import type { BlobStore, UnverifiedBlobStore } from '../blobs/blob-store.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config/config.ts';
 import { getBackupLockPath, lockForBackup } from '../backup/backup-lock.ts';
@@ -91,7 +91,7 @@ export async function runBackup(options: RunBackupOptions): Promise<RunBackupRes
   // Services that share a target must not remove each other's new objects. In a bucket there is no such lock.
   const targetLock = isS3(location) ? undefined : await lockTargetFolder(location);
   let target: BackupTarget | undefined;
-  let blobs: BlobStore | undefined;
+  let blobs: UnverifiedBlobStore | undefined;
   try {
     target = await openWith({ ...options, spoolFolder: join(workFolder, 'parts') }, openBackupTarget);
     blobs = await openBlobStore({ url: config.blobs.url, folder: join(config.data, 'blobs'), environment });

@@ -1,3 +1,4 @@
+import type { StoredBlobHashes } from '../blob-hashes.ts';
 import type { ReferencedBlob } from '../referenced-blobs.ts';
 
 /** Content of a copy of the database, read from the copy. */
@@ -13,6 +14,13 @@ export interface SnapshotOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Block hashes of blobs, read from a copy of the database. */
+export interface SnapshotHashes {
+  /** Returns undefined for a blob without hashes: an older version of Parley stored it. */
+  find(blob: string): Promise<StoredBlobHashes | undefined>;
+  close(): Promise<void>;
+}
+
 /** Copies a database that other processes use, and may change all the time. Each kind of database has one. */
 export interface SnapshotSource {
   readonly kind: 'sqlite';
@@ -23,4 +31,6 @@ export interface SnapshotSource {
    * @throws ServiceError `internal` if the database is corrupt.
    */
   write(file: string, options?: SnapshotOptions): Promise<SnapshotContent>;
+  /** Opens the block hashes of a copy that `write` has made. */
+  openHashes(file: string): Promise<SnapshotHashes>;
 }

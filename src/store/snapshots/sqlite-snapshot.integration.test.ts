@@ -29,6 +29,30 @@ const WRITER = `
 `;
 
 describe('snapshot of a SQLite database', () => {
+  it('has the block hashes of blobs, and none for a database from before them', async (t) => {
+    const folder = createFolder(t);
+    const [file, old, copy] = ['a.db', 'old.db', 'copy.db'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const store = await openStore({ dialect: createSqliteDialect({ file }) });
+    const record = { sizeBytes: 5, hashes: Buffer.alloc(32, 7) };
+    await store.blobHashes.put('text_1', record);
+    await store.close();
+    const source = createSqliteSnapshotSource({ file });
+    await source.write(copy);
+    const hashes = await source.openHashes(copy);
+    const found = (await hashes.find('text_1')) ?? assert.fail();
+    assert.deepEqual([found.sizeBytes, Buffer.from(found.hashes)], [record.sizeBytes, record.hashes]);
+    assert.equal(await hashes.find('text_2'), undefined);
+    await hashes.close();
+    new DatabaseSync(old).close();
+    const none = await source.openHashes(old);
+    assert.equal(await none.find('text_1'), undefined);
+    await none.close();
+  });
+
   it('ends and is consistent although another process writes all the time', async (t) => {
     const folder = createFolder(t);
     const file = join(folder, 'a.db');

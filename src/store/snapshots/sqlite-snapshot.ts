@@ -3,6 +3,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { ServiceError } from '../../core/error.ts';
 import { getErrorCode } from '../../lib/error-code.ts';
+import { createBlobHashStore } from '../blob-hashes.ts';
 import { SqliteConnection } from '../dialects/sqlite-connection.ts';
 import { createKyselyDialect } from '../dialects/sqlite.ts';
 import { STORE_BUSY_MS_MAX } from '../limits.ts';
@@ -10,7 +11,7 @@ import { assertNoNewerMigrations } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { listReferencedBlobs } from '../referenced-blobs.ts';
 import type { Database } from '../schema/database.ts';
-import type { SnapshotContent, SnapshotOptions, SnapshotSource } from './snapshot.ts';
+import type { SnapshotContent, SnapshotHashes, SnapshotOptions, SnapshotSource } from './snapshot.ts';
 
 /** Pages per step: about 4 MB, between which the signal is checked and progress reported. */
 const STEP_PAGES = 1_000;
@@ -28,6 +29,19 @@ export function createSqliteSnapshotSource({ file }: { readonly file: string }):
       await copyDatabase(file, target, options);
       return await readSnapshot(target);
     },
+    openHashes: async (target) => openHashes(target),
+  };
+}
+
+function openHashes(file: string): SnapshotHashes {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const hasHashes = database.prepare(`select 1 from sqlite_schema where name = 'blob_hashes'`).get() !== undefined;
+  const writer = new SqliteConnection(database);
+  const db = new Kysely<Database>({ dialect: createKyselyDialect({ name: file, writer }) });
+  const { find } = createBlobHashStore(db);
+  return {
+    find: async (blob) => (hasHashes ? await find(blob) : undefined),
+    close: () => db.destroy(),
   };
 }
 
