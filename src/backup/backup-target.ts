@@ -2,6 +2,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { ServiceError } from '../core/error.ts';
 import {
   createEncryptionKey,
+  DamagedObjectError,
   decryptObject,
   encryptObject,
   getEncryptedBytes,
@@ -15,6 +16,7 @@ import {
   decodeTarget,
   getManifestId,
   getManifestName,
+  UnreadableManifestError,
   type BackupManifest,
   type TargetDescription,
 } from './manifest.ts';
@@ -35,7 +37,7 @@ export interface BackupTarget {
   remove(name: string): Promise<void>;
   /** Removes what interrupted backups that started before `before` (UTC ms) have left. */
   removeStaleUploads(before: number): Promise<void>;
-  /** @throws ServiceError `internal` for a damaged manifest. */
+  /** @throws UnreadableManifestError. */
   readManifest(id: string): Promise<BackupManifest>;
   writeManifest(manifest: BackupManifest): Promise<void>;
   close(): Promise<void>;
@@ -131,7 +133,11 @@ function createTarget(blobs: BlobStore, key: EncryptionKey | undefined): BackupT
     remove: (name) => blobs.delete(name),
     removeStaleUploads: async (before) => void (await blobs.removeStaleUploads(before)),
     async readManifest(id) {
-      return decodeManifest(await readText(await read(getManifestName(id))), id);
+      try {
+        return decodeManifest(await readText(await read(getManifestName(id))), id);
+      } catch (thrown) {
+        throw thrown instanceof DamagedObjectError ? new UnreadableManifestError(id) : thrown;
+      }
     },
     async writeManifest(manifest) {
       await write(getManifestName(manifest.id), toStream(JSON.stringify(manifest)));
@@ -146,6 +152,16 @@ export const listBackupIds = (objects: ReadonlyMap<string, number>): readonly st
     .flatMap((name) => getManifestId(name) ?? [])
     .toSorted()
     .toReversed();
+
+/** Reads a manifest. @returns undefined for one that is damaged, or of a newer version of Parley. */
+export async function tryReadManifest(target: BackupTarget, id: string): Promise<BackupManifest | undefined> {
+  try {
+    return await target.readManifest(id);
+  } catch (thrown) {
+    if (thrown instanceof UnreadableManifestError) return undefined;
+    throw thrown;
+  }
+}
 
 async function* toStream(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

@@ -301,6 +301,32 @@ describe('backup', () => {
     await assert.rejects(restore(target, first.manifest.id), /There is no backup/);
   });
 
+  it('continues behind a damaged manifest, names it, and keeps every content that it may need', async (t) => {
+    const { put, referenced, openTarget, run, restore } = await createService(t);
+    const target = await openTarget();
+    await put('upload_1', 'one');
+    await put('upload_2', 'two');
+    const { manifest: first } = await run(target);
+    referenced.shift();
+    const { manifest: second } = await run(target);
+    await target.write(`manifest_${second.id}`, toStream('{'));
+    const unreadable: string[] = [];
+    const third = await run(target, { onUnreadable: (id) => unreadable.push(id) });
+    assert.deepEqual([third.copied.count, unreadable], [0, [second.id]]);
+    await assert.rejects(findBackup(target, second.id), /name one with --at/);
+    const removed = await removeOldBackups(target, 1);
+    assert.deepEqual([removed.backups, removed.unreadable], [[first.id], [second.id]]);
+    const names = [...(await target.listObjects()).keys()];
+    for (const name of ['upload_1', 'upload_2', second.database.name, `manifest_${second.id}`])
+      assert.ok(names.includes(name), name);
+    assert.ok(!names.some((name) => name.includes(first.id)), 'database and files of the removed backup');
+    await target.remove(`manifest_${second.id}`);
+    await removeOldBackups(target, 1);
+    assert.ok(!(await target.listObjects()).has('upload_1'));
+    await restore(target, third.manifest.id);
+    await assert.rejects(restore(target, first.id), /There is no backup/);
+  });
+
   it('refuses a target with other content, and one without backups', async (t) => {
     const { folder } = await createService(t);
     const blobs = await openDiskBlobStore({ folder: join(folder, 'other') });

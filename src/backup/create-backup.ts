@@ -10,7 +10,7 @@ import { readDiskSpace } from '../lib/read-disk-space.ts';
 import type { ReferencedBlob } from '../store/referenced-blobs.ts';
 import type { SnapshotContent, SnapshotHashes, SnapshotSource } from '../store/snapshots/snapshot.ts';
 import { giveToFolderOwner, lockForBackup } from './backup-lock.ts';
-import { listBackupIds, type BackupTarget } from './backup-target.ts';
+import { listBackupIds, tryReadManifest, type BackupTarget } from './backup-target.ts';
 import type { DataFile } from './data-files.ts';
 import { readHash } from './hash-stream.ts';
 import { mapUntilFailure } from './map-until-failure.ts';
@@ -45,6 +45,8 @@ export interface CreateBackupOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: BackupProgress) => void;
+  /** Called with the ID of each newer backup whose manifest cannot be read. */
+  readonly onUnreadable?: (id: string) => void;
 }
 
 export interface BackupResult {
@@ -159,7 +161,7 @@ async function copyBlobs(
   { objects, hashes }: { readonly objects: ReadonlyMap<string, number>; readonly hashes: SnapshotHashes },
 ): Promise<BlobCopies> {
   const source = createBlobSource(options.blobs, hashes);
-  const known = await readKnownObjects(options.target, objects);
+  const known = await readKnownObjects(options, objects);
   const totalBytes = blobs.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
   let doneBytes = 0;
   const onBytes = (bytes: number): void => {
@@ -187,15 +189,20 @@ async function copyBlobs(
   };
 }
 
-/** Reads the hashes of the blobs of the newest backup: most of the next one's blobs are among them. */
+/**
+ * Reads the hashes of the blobs of the newest backup with a readable manifest: most of the next one's blobs are among
+ * them.
+ */
 async function readKnownObjects(
-  target: BackupTarget,
+  { target, onUnreadable }: CreateBackupOptions,
   objects: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, BackupObject>> {
-  const [newest] = listBackupIds(objects);
-  if (newest === undefined) return new Map();
-  const { blobs } = await target.readManifest(newest);
-  return new Map(blobs.map((blob) => [blob.name, blob]));
+  for (const id of listBackupIds(objects)) {
+    const manifest = await tryReadManifest(target, id);
+    if (manifest) return new Map(manifest.blobs.map((blob) => [blob.name, blob]));
+    onUnreadable?.(id);
+  }
+  return new Map();
 }
 
 interface ReuseDeps {

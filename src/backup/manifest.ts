@@ -44,13 +44,21 @@ const Manifest = z.object({
 export type BackupObject = Readonly<z.infer<typeof StoredObject>>;
 export type BackupManifest = Readonly<z.infer<typeof Manifest>>;
 
-/** @throws ServiceError `internal` that names the manifest. */
+/** A manifest was changed or cut, or a newer version of Parley wrote it. */
+export class UnreadableManifestError extends ServiceError {
+  constructor(id: string) {
+    super(
+      'internal',
+      `The manifest of backup ${id} is damaged, or of a newer version of Parley. The other backups of the target are usable: name one with --at, as \`parley backup list\` shows them.`,
+    );
+  }
+}
+
+/** @throws UnreadableManifestError. */
 export function decodeManifest(text: string, id: string): BackupManifest {
   const parsed = Manifest.safeParse(parseJson(text));
   if (parsed.success && parsed.data.id === id) return parsed.data;
-  throw new ServiceError('internal', `The manifest of backup ${id} is damaged, or of a newer version of Parley.`, {
-    cause: parsed.error,
-  });
+  throw new UnreadableManifestError(id);
 }
 
 const Target = z.object({
@@ -92,6 +100,10 @@ const DAMAGE_MARK_PREFIX = 'damaged_';
 export const getManifestName = (id: string): string => `${MANIFEST_PREFIX}${id}`;
 export const getDatabaseName = (id: string): string => `${DATABASE_PREFIX}${id}`;
 export const getFileName = (id: string, number: number): string => `${FILE_PREFIX}${id}_${number}`;
+
+/** Whether an object is the database or a file of that backup, which no other backup uses. */
+export const isOwnObject = (name: string, id: string): boolean =>
+  name === getDatabaseName(id) || name.startsWith(`${FILE_PREFIX}${id}_`);
 
 /** Name of an empty object that marks the object of a blob as damaged, until a backup copies the blob again. */
 export const getDamageMarkName = (name: string): string => `${DAMAGE_MARK_PREFIX}${name}`;

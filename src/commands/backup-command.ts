@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { listBackupIds, type BackupTarget } from '../backup/backup-target.ts';
+import { listBackupIds, tryReadManifest, type BackupTarget } from '../backup/backup-target.ts';
 import type { LeftOutFile } from '../backup/data-files.ts';
 import { markDamage } from '../backup/mark-damage.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
@@ -59,6 +59,7 @@ async function runBackupCommand(
 ): Promise<void> {
   const { config, file } = load(command.optsWithGlobals());
   const secret = await readSecret(encryptWith);
+  const unreadable = new Set<string>();
   const printer = createTransferPrinter(stderr);
   const { manifest, copied, removed, leftOut } = await runUntilInterrupted(
     'Interrupted. The next backup continues with what was copied.',
@@ -73,10 +74,23 @@ async function runBackupCommand(
         version: readPackageVersion(),
         signal,
         onProgress: ({ phase, ...progress }) => printer.update(phase, progress),
+        onUnreadable: (id) => void unreadable.add(id),
       }),
   ).finally(() => printer.finish());
+  for (const id of removed?.unreadable ?? []) unreadable.add(id);
+  for (const id of unreadable) stderr.write(`parley: ${describeUnreadable(id)}\n`);
+  if ((removed?.unreadable.length ?? 0) > 0)
+    stderr.write(
+      'parley: contents of old backups are kept, because backups with unreadable manifests may need them; remove the objects manifest_… of those backups from the target to release them\n',
+    );
   const { id, problems } = manifest;
-  const result = { ...encodeManifest(manifest), copied, removed: removed?.backups ?? [], leftOut };
+  const result = {
+    ...encodeManifest(manifest),
+    copied,
+    removed: removed?.backups ?? [],
+    unreadable: [...unreadable],
+    leftOut,
+  };
   stdout.write(
     json
       ? formatJsonLine(result)
@@ -112,7 +126,11 @@ function createListCommand(deps: BackupCommandDeps): Command {
       const json = wantsJson(command);
       await withBackups(deps, { location, decryptWith, command }, async (target) => {
         const manifests: BackupManifest[] = [];
-        for (const id of listBackupIds(await target.listObjects())) manifests.push(await target.readManifest(id));
+        for (const id of listBackupIds(await target.listObjects())) {
+          const manifest = await tryReadManifest(target, id);
+          if (manifest) manifests.push(manifest);
+          else deps.stderr.write(`parley: ${describeUnreadable(id)}\n`);
+        }
         deps.stdout.write(json ? formatJsonLine(manifests.map(encodeManifest)) : formatBackups(manifests));
       });
     });
@@ -164,6 +182,9 @@ async function markForNextBackup(target: BackupTarget, manifest: BackupManifest,
     return { marked: [], hint };
   }
 }
+
+const describeUnreadable = (id: string): string =>
+  `the manifest of backup ${id} is damaged, or of a newer version of Parley; this backup cannot be restored`;
 
 /** The parent command takes an option that both have. */
 const wantsJson = (command: Command): boolean => command.optsWithGlobals()['json'] === true;

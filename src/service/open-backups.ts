@@ -76,6 +76,8 @@ export interface RunBackupOptions {
   readonly version: string;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: BackupProgress) => void;
+  /** Called with the ID of each newer backup whose manifest cannot be read. */
+  readonly onUnreadable?: (id: string) => void;
 }
 
 export interface RunBackupResult extends BackupResult {

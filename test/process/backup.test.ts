@@ -340,6 +340,17 @@ describe('backup of a service under load', () => {
     const next = await runJson<BackupJson>(['backup', target, '--data', data]);
     assert.equal(next.copied.count, 2);
     await runJson(['backup', 'verify', target, '--data', data]);
+    const manifest = readdirSync(target, { recursive: true, withFileTypes: true }).find(
+      (entry) => entry.name === `manifest_${next.id}`,
+    );
+    assert.ok(manifest);
+    writeFileSync(join(manifest.parentPath, manifest.name), '{}');
+    const list = await runCommand(['backup', 'list', target, '--data', data]);
+    assert.deepEqual([list.code, list.stdout.trim().split('\n').length], [0, 2], list.stderr);
+    assert.match(list.stderr, new RegExp(`the manifest of backup ${next.id} is damaged`));
+    const kept = await runCommand(['backup', target, '--keep', '1', '--data', data]);
+    assert.equal(kept.code, 0, kept.stderr);
+    assert.match(kept.stderr, /contents of old backups are kept/);
   });
 
   it(
