@@ -11,10 +11,10 @@ import type { DiskUsage } from '../service/read-disk-usage.ts';
 import { createDiskCommand } from './disk-command.ts';
 import { createMigrateCommand } from './migrate-command.ts';
 
-async function createService(t: TestContext) {
+async function createService(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const data = mkdtempSync(join(tmpdir(), 'parley-disk-'));
   t.after(() => rmSync(data, { recursive: true }));
-  const load = () => loadConfig({ env: { PARLEY_DATA: data } });
+  const load = () => loadConfig({ env: { PARLEY_DATA: data, ...env } });
   const store = await openDatabase(load().config);
   await store.transaction(({ fileTotals }) =>
     fileTotals
@@ -22,15 +22,17 @@ async function createService(t: TestContext) {
       .then(() => fileTotals.addUsage({ region: 'cn-beijing', workspace: 'team-a' }, { files: 2, bytes: 12 })),
   );
   await store.close();
+  const exitCodes: number[] = [];
   const run = async (args: readonly string[], isServerRunning = false): Promise<string> => {
     let output = '';
     const stdout = { write: (text: string) => (output += text) };
-    const deps = { load, env: {}, stdout, isServerRunning: () => Promise.resolve(isServerRunning) };
+    const setExitCode = (code: number) => void exitCodes.push(code);
+    const deps = { load, env, stdout, setExitCode, isServerRunning: () => Promise.resolve(isServerRunning) };
     const command = args[0] === 'migrate' ? createMigrateCommand(deps) : createDiskCommand(deps);
     await command.exitOverride().parseAsync(args.slice(1), { from: 'user' });
     return output;
   };
-  return { data, run };
+  return { data, run, exitCodes };
 }
 
 describe('parley disk', () => {
@@ -52,10 +54,23 @@ describe('parley disk', () => {
     const usage = JSON.parse(await run(['disk', '--json'])) as DiskUsage;
     assert.deepEqual(usage.blobs, { files: { count: 2, bytes: 12 }, 'extracted texts': { count: 1, bytes: 1 } });
     assert.deepEqual(usage.workspaces, [{ region: 'cn-beijing', workspace: 'team-a', count: 2, bytes: 12 }]);
-    assert.ok((usage.folders['models']?.bytes ?? 0) >= 100_000);
-    assert.ok(usage.database.tables.some(({ table }) => table === 'files') && usage.database.givesBackSpace);
+    assert.ok((usage.folders?.['models']?.bytes ?? 0) >= 100_000);
+    assert.ok(usage.database?.tables.some(({ table }) => table === 'files') && usage.database.givesBackSpace);
     const text = await run(['disk']);
     for (const part of [/^files +2 +12 B/m, /cn-beijing\/team-a/, /^models /m, /free of/]) assert.match(text, part);
+  });
+
+  it('shows the other areas when the bucket cannot be reached, and names the failed one', async (t) => {
+    const { run, exitCodes } = await createService(t, {
+      PARLEY_BLOBS_URL: 's3://bucket?endpoint=http://127.0.0.1:1',
+      AWS_REGION: 'x',
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'x',
+    });
+    const text = await run(['disk']);
+    for (const part of [/^file +- /m, /cn-beijing\/team-a/, /free of/, /^Cannot read blobs: .*ECONNREFUSED/m])
+      assert.match(text, part);
+    assert.deepEqual(exitCodes, [1]);
   });
 
   it('compacts the database of a stopped service only', async (t) => {

@@ -15,6 +15,8 @@ export interface DiskCommandDeps {
   readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
   readonly env: Environment;
   readonly stdout: { write(text: string): unknown };
+  /** Called with 1 when an area cannot be read. */
+  readonly setExitCode: (code: number) => void;
   readonly isServerRunning?: (dataFolder: string) => Promise<boolean>;
 }
 
@@ -34,6 +36,7 @@ export function createDiskCommand(deps: DiskCommandDeps): Command {
       if (compact) await compactStopped(deps, config);
       const usage = await readDiskUsage(config, deps.env);
       deps.stdout.write(json ? formatJsonLine(usage) : formatUsage(usage));
+      if (Object.keys(usage.failures).length > 0) deps.setExitCode(1);
     });
 }
 
@@ -69,38 +72,46 @@ async function compactDatabase(config: LoadedConfig['config']): Promise<void> {
   await maintenance.compact();
 }
 
-function formatUsage({ database, blobs, workspaces, folders, disk }: DiskUsage): string {
+function formatUsage({ database, blobs, workspaces, folders, disk, failures }: DiskUsage): string {
   const formatSum = (kind: string, { count, bytes }: { count: number; bytes: number }) => [
     kind,
     String(count),
     formatBytes(bytes),
   ];
   const sections = [
-    formatTable([
-      ['DATABASE', 'ROWS', 'TABLE', 'INDEXES'],
-      ...database.tables.map(({ table, rows, tableBytes, indexBytes }) => [
-        table,
-        rows === undefined ? '-' : String(rows),
-        formatBytes(tableBytes),
-        formatBytes(indexBytes),
+    database && formatDatabase(database),
+    blobs &&
+      formatTable([['BLOBS', 'NUMBER', 'SIZE'], ...Object.entries(blobs).map(([kind, sum]) => formatSum(kind, sum))]),
+    workspaces &&
+      formatTable([
+        ['WORKSPACE', 'FILES', 'SIZE'],
+        ...workspaces.map(({ region, workspace, ...sum }) => formatSum(`${region}/${workspace}`, sum)),
       ]),
-      ['unused', '-', formatBytes(database.freeBytes), '-'],
-      ['write-ahead log', '-', formatBytes(database.logBytes), '-'],
-      ['file', '-', formatBytes(database.fileBytes), '-'],
-    ]),
-    formatTable([['BLOBS', 'NUMBER', 'SIZE'], ...Object.entries(blobs).map(([kind, sum]) => formatSum(kind, sum))]),
-    formatTable([
-      ['WORKSPACE', 'FILES', 'SIZE'],
-      ...workspaces.map(({ region, workspace, ...sum }) => formatSum(`${region}/${workspace}`, sum)),
-    ]),
-    formatTable([
-      ['FOLDER', 'SIZE', 'PATH'],
-      ...Object.entries(folders).map(([kind, { path, bytes }]) => [kind, formatBytes(bytes), path]),
-    ]),
-    `Disk of the data folder: ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}\n`,
-  ];
-  const hint = database.givesBackSpace
-    ? ''
-    : '\nThis database gives back no space. To change that, stop the service and run: parley disk --compact\n';
+    folders &&
+      formatTable([
+        ['FOLDER', 'SIZE', 'PATH'],
+        ...Object.entries(folders).map(([kind, { path, bytes }]) => [kind, formatBytes(bytes), path]),
+      ]),
+    disk && `Disk of the data folder: ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}\n`,
+    ...Object.entries(failures).map(([area, reason]) => `Cannot read ${area}: ${reason}\n`),
+  ].filter((section) => section !== undefined);
+  const hint =
+    !database || database.givesBackSpace
+      ? ''
+      : '\nThis database gives back no space. To change that, stop the service and run: parley disk --compact\n';
   return sections.join('\n') + hint;
 }
+
+const formatDatabase = (database: NonNullable<DiskUsage['database']>): string =>
+  formatTable([
+    ['DATABASE', 'ROWS', 'TABLE', 'INDEXES'],
+    ...database.tables.map(({ table, rows, tableBytes, indexBytes }) => [
+      table,
+      rows === undefined ? '-' : String(rows),
+      formatBytes(tableBytes),
+      formatBytes(indexBytes),
+    ]),
+    ['unused', '-', formatBytes(database.freeBytes), '-'],
+    ['write-ahead log', '-', formatBytes(database.logBytes), '-'],
+    ['file', '-', formatBytes(database.fileBytes), '-'],
+  ]);

@@ -89,7 +89,7 @@ export function createProgram(host: ProcessLike, capabilities: readonly CommandC
     createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
     createBackupCommand({ load, env, stdout, stderr }),
     createRestoreCommand({ load, env, stdout, stderr }),
-    createDiskCommand({ load, env, stdout }),
+    createDiskCommand({ load, env, stdout, setExitCode: (code) => void (host.exitCode = code) }),
     createMigrateCommand({ load, stdout }),
     createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     createModelsCommand({

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { lstat, opendir, statfs } from 'node:fs/promises';
+import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config/config.ts';
+import { describeCause } from '../core/error.ts';
 import { getErrorCode } from '../lib/error-code.ts';
+import { readDiskSpace, type DiskSpace } from '../lib/read-disk-space.ts';
 import {
   AUDIO_BLOB_PREFIX,
   BATCH_OUTPUT_BLOB_PREFIX,
@@ -21,15 +23,19 @@ export interface ContentSum {
   readonly bytes: number;
 }
 
+/** Report of what uses the disk. An area that cannot be read is absent, and named in `failures`. */
 export interface DiskUsage {
-  readonly database: DatabaseUsage;
+  readonly database?: DatabaseUsage;
   /** Stored blobs by kind. */
-  readonly blobs: Readonly<Record<string, ContentSum>>;
+  readonly blobs?: Readonly<Record<string, ContentSum>>;
   /** Files as their workspaces see them, which is what quotas count. */
-  readonly workspaces: readonly (ContentSum & { readonly region: string; readonly workspace: string })[];
+  readonly workspaces?: readonly (ContentSum & { readonly region: string; readonly workspace: string })[];
   /** Folders of the service by what they hold. */
-  readonly folders: Readonly<Record<string, { readonly path: string; readonly bytes: number }>>;
-  readonly disk: { readonly freeBytes: number; readonly totalBytes: number };
+  readonly folders?: Readonly<Record<string, { readonly path: string; readonly bytes: number }>>;
+  /** Disk of the data folder. */
+  readonly disk?: DiskSpace;
+  /** Why an area cannot be read, by its name. */
+  readonly failures: Readonly<Record<string, string>>;
 }
 
 const BLOB_KINDS: readonly (readonly [prefix: string, kind: string])[] = [
@@ -41,27 +47,40 @@ const BLOB_KINDS: readonly (readonly [prefix: string, kind: string])[] = [
 
 /** Measures what uses how much of the disk. Reads the whole database and lists all blobs. */
 export async function readDiskUsage(config: Config, environment: Environment): Promise<DiskUsage> {
+  const failures: Record<string, string> = {};
+  const read = async <Area extends string, Value>(
+    area: Area,
+    readArea: () => Promise<Value>,
+  ): Promise<Partial<Record<Area, Value>>> => {
+    try {
+      return { [area]: await readArea() } as Record<Area, Value>;
+    } catch (error) {
+      failures[area] = describeCause(error);
+      return {};
+    }
+  };
+  return {
+    // This area comes first, because it creates the database if there is none.
+    ...(await read('workspaces', () => readWorkspaces(config))),
+    ...(await read('database', () => createSqliteMaintenance({ file: getDatabaseFile(config) }).readUsage())),
+    ...(await read('blobs', () => readBlobs(config, environment))),
+    ...(await read('folders', () => readFolders(config))),
+    ...(await read('disk', () => readDiskSpace(config.data))),
+    failures,
+  };
+}
+
+async function readWorkspaces(config: Config): Promise<NonNullable<DiskUsage['workspaces']>> {
   const store = await openDatabase(config);
   try {
-    const { bavail, blocks, bsize } = await statfs(config.data);
-    return {
-      database: await createSqliteMaintenance({ file: getDatabaseFile(config) }).readUsage(),
-      blobs: await readBlobs(config, environment),
-      workspaces: (await store.fileTotals.listAll()).map(({ region, workspace, files, bytes }) => ({
-        region,
-        workspace,
-        count: files,
-        bytes,
-      })),
-      folders: await readFolders(config),
-      disk: { freeBytes: bavail * bsize, totalBytes: blocks * bsize },
-    };
+    const totals = await store.fileTotals.listAll();
+    return totals.map(({ region, workspace, files, bytes }) => ({ region, workspace, count: files, bytes }));
   } finally {
     await store.close();
   }
 }
 
-async function readBlobs(config: Config, environment: Environment): Promise<DiskUsage['blobs']> {
+async function readBlobs(config: Config, environment: Environment): Promise<NonNullable<DiskUsage['blobs']>> {
   const store = await openBlobStore({ url: config.blobs.url, folder: join(config.data, 'blobs'), environment });
   const kinds: Record<string, { count: number; bytes: number }> = {};
   try {
@@ -77,7 +96,7 @@ async function readBlobs(config: Config, environment: Environment): Promise<Disk
   }
 }
 
-async function readFolders(config: Config): Promise<DiskUsage['folders']> {
+async function readFolders(config: Config): Promise<NonNullable<DiskUsage['folders']>> {
   const folders: Readonly<Record<string, string>> = {
     models: config.modelsFolder,
     engines: config.enginesFolder,
