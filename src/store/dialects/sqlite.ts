@@ -12,7 +12,7 @@ import { SqliteDriver, type SqliteDriverOptions } from './sqlite-driver.ts';
 import { isBusyError } from './sqlite-errors.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
 
-/** Pause between attempts to switch to WAL mode, in ms. Parley's choice. */
+/** Pause between attempts to open a database, in ms. Parley's choice. */
 const BUSY_RETRY_MS = 20;
 
 /** Suffix of the file that reserves space for removals, as SQLite names its own files beside the database. */
@@ -33,22 +33,14 @@ export function createSqliteDialect({ file }: { file: string }): StoreDialect {
   const reserve = createDiskReserve({ folder: dirname(file), file: `${file}${RESERVE_SUFFIX}` });
   const openFile = async (): Promise<Dialect> => {
     await makePrivateFile(file);
-    const database = openConnection(file);
-    try {
-      // Only a database without content accepts this: deleted rows then leave pages that can be released in small steps.
-      database.exec('pragma auto_vacuum = incremental');
-      await useWriteAheadLog(database);
-      // A long transaction or a backup lets the log grow; the next checkpoint cuts it to this size.
-      database.exec(`pragma journal_size_limit = ${STORE_WAL_BYTES_KEPT}`);
-      // FULL: a commit is on the disk before it is acknowledged, even after a power failure.
-      database.exec('pragma synchronous = full');
-      const writer = new SqliteConnection(database);
-      const reader = new SqliteConnection(openConnection(file, { readOnly: true }));
-      return createKyselyDialect({ name, writer, reader, reserve, descriptor: openSync(file, 'r') });
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    const [database, readOnly] = await retryWhileBusy(() => openConnections(file));
+    return createKyselyDialect({
+      name,
+      writer: new SqliteConnection(database),
+      reader: new SqliteConnection(readOnly),
+      reserve,
+      descriptor: openSync(file, 'r'),
+    });
   };
   return {
     ...shared,
@@ -82,12 +74,27 @@ async function makePrivateFile(file: string): Promise<void> {
   await chmod(file, 0o600);
 }
 
-/** The switch to WAL needs exclusive access. */
-async function useWriteAheadLog(database: DatabaseSync): Promise<void> {
+/** Opens a connection for writes and one for reads. @throws errors of SQLite; then none stays open. */
+function openConnections(file: string): readonly [DatabaseSync, DatabaseSync] {
+  const database = openConnection(file);
+  try {
+    database.exec('pragma journal_mode = wal');
+    // A long transaction or a backup lets the log grow; the next checkpoint cuts it to this size.
+    database.exec(`pragma journal_size_limit = ${STORE_WAL_BYTES_KEPT}`);
+    // FULL: a commit is on the disk before it is acknowledged, even after a power failure.
+    database.exec('pragma synchronous = full');
+    return [database, openConnection(file, { readOnly: true })];
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The switch to WAL and the recovery of the log need exclusive access, for which another process may ask as well. */
+async function retryWhileBusy<T>(work: () => T): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += BUSY_RETRY_MS) {
     try {
-      database.exec('pragma journal_mode = wal');
-      return;
+      return work();
     } catch (error) {
       if (!isBusyError(error) || waitedMs >= STORE_BUSY_MS_MAX) throw error;
     }
