@@ -22,6 +22,18 @@ describe('checkReport', () => {
     assert.deepEqual(await findFaults(`${GOOD}\n*This research searched for “towers”.*\n`), []);
   });
 
+  it('accepts a sentence below the heading that it names, and no other', async () => {
+    const source = 'Lamps\n\nsetLamp\n\nSets the lamp for all towers. See keepers.\n\nsetDoor\n\nSets the door.';
+    const check = (sentence: string) =>
+      checkReport({
+        report: `# Towers\n\n## Lamps\n\n${sentence} [[1]].\n`,
+        references: [reference(1)],
+        read: () => source,
+      });
+    assert.deepEqual(await check('setLamp: Sets the lamp for all towers'), []);
+    assert.match((await check('setDoor: Sets the lamp for all towers')).join(), /not borne out/);
+  });
+
   for (const [report, fault] of [
     [GOOD.replace('1611', '1711'), /not borne out by 1/],
     [GOOD.replace(' [[1]]', ''), /no mark/],

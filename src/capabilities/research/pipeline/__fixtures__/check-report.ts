@@ -52,7 +52,10 @@ export async function checkReport({ report, references, read }: ReportToCheck): 
         const text = texts.get(mark);
         cited.push(mark);
         if (text === undefined) faults.push(`no reference ${mark}: ${sentence}`);
-        else if (!splitOverlapping(text).some((part) => createPassage(part).compareSentence(plain).isSupported))
+        else if (
+          !isEntry(plain, text) &&
+          !splitOverlapping(text).some((part) => createPassage(part).compareSentence(plain).isSupported)
+        )
           faults.push(`not borne out by ${mark}: ${sentence}`);
       }
       const key = normalizeSentence(plain);
@@ -64,6 +67,18 @@ export async function checkReport({ report, references, read }: ReportToCheck): 
   for (const { index } of references) if (!order.includes(index)) faults.push(`reference ${index} is not cited`);
   if (order.some((mark, at) => mark !== at + 1)) faults.push(`cited in the order ${order.join(', ')}`);
   return faults;
+}
+
+/** Longest distance in characters from the name of an entry to the end of the sentence about it. */
+const ENTRY_CHARS_MAX = 400;
+
+/** Tells whether a sentence such as `setName: Sets the name.` joins a heading of the text and a sentence below it. */
+function isEntry(sentence: string, text: string): boolean {
+  const [, name = '', statement = ''] = /^([^\s:]+): (.+)$/s.exec(sentence) ?? [];
+  if (name === '') return false;
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1))
+    if (text.slice(at, at + ENTRY_CHARS_MAX).replaceAll(/\s+/g, ' ').includes(statement)) return true;
+  return false;
 }
 
 const MARK = /\s*\[\[(\d+)\]\]/g;
