@@ -53,7 +53,7 @@ export function createDiskReserve({
   };
   /** Returns why there is no room; undefined if there is. */
   const findProblem = async (): Promise<Error | undefined> => {
-    // Of a removed folder, the write itself tells.
+    // The write itself tells that its folder was removed.
     if (!existsSync(folder)) return undefined;
     const { freeBytes, bytes, reservedBytes } = await measure();
     if (reservedBytes >= bytes) return undefined;
