@@ -78,6 +78,8 @@ async function makePrivateFile(file: string): Promise<void> {
 function openConnections(file: string): readonly [DatabaseSync, DatabaseSync] {
   const database = openConnection(file);
   try {
+    // Only a database without content accepts this: deleted rows then leave pages that can be released in small steps.
+    database.exec('pragma auto_vacuum = incremental');
     database.exec('pragma journal_mode = wal');
     // A long transaction or a backup lets the log grow; the next checkpoint cuts it to this size.
     database.exec(`pragma journal_size_limit = ${STORE_WAL_BYTES_KEPT}`);
