@@ -59,6 +59,17 @@ export interface PromptEvent {
 /** Whether a thought that was recognized at its end is passed on, or dropped because the request wants no thoughts. */
 export type LateThought = 'kept' | 'dropped';
 
+/** End of a choice. */
+interface ChoiceEndEvent {
+  readonly type: 'choice-end';
+  readonly choice: number;
+  readonly reason: FinishReason;
+  /** The matched stop string. Empty for a stop sequence of token ids; absent for another reason. */
+  readonly stop?: string;
+  /** Present when the text shows the mark of a call that could not be parsed. */
+  readonly hasUnparsedCall?: true;
+}
+
 /** Output of an engine. Flat, so that an engine need not know where a block starts. */
 export type EngineEvent =
   | PromptEvent
@@ -88,15 +99,7 @@ export type EngineEvent =
       readonly name: string;
     }
   | { readonly type: 'tool-arguments'; readonly choice: number; readonly index: number; readonly text: string }
-  | {
-      readonly type: 'choice-end';
-      readonly choice: number;
-      readonly reason: FinishReason;
-      /** The matched stop string. Empty for a stop sequence of token ids; absent for another reason. */
-      readonly stop?: string;
-      /** Present when the text shows the mark of a call that could not be parsed. */
-      readonly hasUnparsedCall?: true;
-    }
+  | ChoiceEndEvent
   /** The last event, sent once, after every choice has ended. */
   | { readonly type: 'end'; readonly usage: Usage };
 
@@ -150,12 +153,5 @@ export type GenerationEvent =
       readonly id: string;
       readonly result: ServerCallResult;
     }
-  | {
-      readonly type: 'choice-end';
-      readonly choice: number;
-      readonly reason: FinishReason;
-      readonly stop?: string;
-      /** Present when the text shows the mark of a call that could not be parsed. */
-      readonly hasUnparsedCall?: true;
-    }
+  | ChoiceEndEvent
   | { readonly type: 'end'; readonly usage: Usage };

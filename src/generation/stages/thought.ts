@@ -178,15 +178,22 @@ function isWaiting(parser: ThoughtParser): boolean {
 /** A step of the parser. Returns whether it decided something, so that the next one can follow. */
 type Step = (parser: ThoughtParser, how: ParseOptions, emit: Emit) => boolean;
 
+/** Returns the longest of the marks with which a text starts: one mark may be the start of another. */
+const findLongestMark = (text: string, marks: readonly string[]): string | undefined =>
+  marks.filter((mark) => text.startsWith(mark)).toSorted((one, other) => other.length - one.length)[0];
+
+/** Returns whether more text may turn what is there into another mark than the found one. */
+const mayBecomeLonger = (text: string, marks: readonly string[], found: string | undefined): boolean =>
+  marks.some((mark) => mark !== found && mark.startsWith(text));
+
 /** Decides whether a thought or the answer starts. */
 const parseStart: Step = (parser, { isLast }) => {
   const text = getText(parser);
   const trimmed = text.trimStart();
   const openings = listOpenings(parser.options.format);
   const marks = [...openings, ...parser.options.format.answerOpenings];
-  const mark = marks.filter((one) => trimmed.startsWith(one)).toSorted((a, b) => b.length - a.length)[0];
-  // A longer mark may have another one as its start.
-  if (!isLast && marks.some((one) => one.startsWith(trimmed) && one !== mark)) return false;
+  const mark = findLongestMark(trimmed, marks);
+  if (!isLast && mayBecomeLonger(trimmed, marks, mark)) return false;
   if (mark !== undefined || parser.followsThought) skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
   const opensThought = mark !== undefined && openings.includes(mark);
   parser.mode = opensThought ? 'opened' : mark === undefined ? 'answer' : 'answerOpened';
@@ -213,8 +220,8 @@ const parseOpened: Step = (parser, { isLast }) => {
   const text = getText(parser);
   const trimmed = text.trimStart();
   const marks = [...openings, ...format.answerOpenings.filter((mark) => mark.startsWith('<'))];
-  const mark = marks.filter((one) => trimmed.startsWith(one)).toSorted((a, b) => b.length - a.length)[0];
-  if (!isLast && marks.some((one) => one.startsWith(trimmed) && one !== mark)) return false;
+  const mark = findLongestMark(trimmed, marks);
+  if (!isLast && mayBecomeLonger(trimmed, marks, mark)) return false;
   skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
   if (mark === undefined || !openings.includes(mark)) parser.mode = mark === undefined ? 'thought' : 'answerOpened';
   return true;
